@@ -1,0 +1,77 @@
+# Needs Python 3.10+ and make. Everything else goes into a virtual environment of the project's own:
+#   make test PYTHON=python3.12 VENV=.venv-3.12    the same with another interpreter
+
+PYTHON ?= python3
+VENV ?= .venv
+COVERAGE ?= --cov --cov-report=term --cov-fail-under=95
+
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check -qq
+PEERS := tests/e2e/ts
+
+# Keeps the type checker from asking a registry whether a newer one exists.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test check format e2e bench clean
+
+help:
+	@echo "make demo     run examples/demo.py, a server and a client in one process"
+	@echo "make test     unit tests with branch coverage of src"
+	@echo "make check    formatting, lint, types (3.10 and 3.13), layers"
+	@echo "make format   rewrite the sources as make check wants them"
+	@echo "make e2e      real processes, sockets and other SDKs (needs Node.js 20+ and npm)"
+	@echo "make bench    measure against the reference package, side by side (takes a while; ARGS=--quick)"
+	@echo "make clean    remove environments, caches and builds"
+
+demo: $(VENV)/.project
+	@$(RUN) examples/demo.py
+
+test: $(VENV)/.dev
+	@$(RUN) -m pytest -n 2 -m "not e2e" $(COVERAGE) $(ARGS)
+
+check: $(VENV)/.dev $(VENV)/.node
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m ruff check .
+	@$(RUN) -m pyright
+	@$(RUN) -m pyright --pythonversion 3.13
+	@$(VENV)/bin/lint-imports --no-cache --no-logo
+
+format: $(VENV)/.dev
+	@$(RUN) -m ruff check --fix .
+	@$(RUN) -m ruff format .
+
+e2e: $(VENV)/.dev $(PEERS)/node_modules/.package-lock.json
+	@$(RUN) -m pytest -m e2e tests/e2e $(ARGS)
+
+bench: $(VENV)/.project
+	@$(RUN) benchmarks/run.py $(ARGS)
+
+clean:
+	rm -rf .venv .venv-* .bench dist build .coverage* .pytest_cache .ruff_cache .hypothesis $(PEERS)/node_modules
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
+	@echo "Creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade pip
+	@touch $@
+
+$(VENV)/.project: $(VENV)/.created pyproject.toml
+	@echo "Installing the project into $(VENV) (again only when pyproject.toml changes)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.project
+	@echo "Installing the development tools into $(VENV) (again only when pyproject.toml changes)"
+	@$(PIP) install --group dev
+	@touch $@
+
+# The type checker runs on Node.js: the one on PATH, else one from a wheel.
+$(VENV)/.node: $(VENV)/.dev
+	@command -v node >/dev/null || { echo "Installing Node.js into $(VENV)"; $(PIP) install "pyright[nodejs]"; }
+	@touch $@
+
+$(PEERS)/node_modules/.package-lock.json: $(PEERS)/package-lock.json
+	@echo "Installing the TypeScript peers into $(PEERS)/node_modules"
+	@npm ci --silent --prefix $(PEERS)
+	@touch $@

@@ -1,0 +1,65 @@
+"""The cost budgets: which figure of which script is held to which limit."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+# A figure over its budget by no more than this factor is told from a plain miss.
+NEAR = 1.3
+
+Verdict = Literal["met", "within 1.3 x", "missed"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """One line of the table.
+
+    A `ratio` budget limits ours divided by the reference's; an `own` budget limits our figure itself, and
+    the reference's stands beside it to compare. Lower is better; `limit` None only shows the figures.
+    """
+
+    id: str
+    what: str
+    script: str
+    case: str
+    figure: str
+    unit: str
+    limit: float | None
+    kind: Literal["ratio", "own"] = "ratio"
+
+    def verdict(self, value: float | None) -> Verdict | None:
+        """Returns how the value stands to the limit, or None where one of them is missing."""
+        if self.limit is None or value is None:
+            return None
+        if value <= self.limit:
+            return "met"
+        return "within 1.3 x" if value <= self.limit * NEAR else "missed"
+
+
+CPU = "server_cpu_s_per_1000"
+SECONDS = "seconds_per_1000"
+
+BUDGETS = (
+    Budget("P1", "HTTP call, parts as installed: server CPU / 1,000", "http_calls", "installed", CPU, "s", 0.15),
+    Budget("P1", "HTTP call, httptools + uvloop on both: server CPU / 1,000", "http_calls", "fast", CPU, "s", None),
+    Budget("P2", "HTTP call, h11 + asyncio on both: server CPU / 1,000", "http_calls", "plain", CPU, "s", 0.35),
+    Budget("P5", "stdio server alone, sequential: CPU / 1,000", "stdio_calls", "sequential", CPU, "s", 0.12),
+    Budget("P5", "stdio server alone, 64 in flight: CPU / 1,000", "stdio_calls", "in-flight", CPU, "s", 0.06),
+    Budget("P6", "stdio, both ends, 64 in flight: time of 1,000", "stdio_calls", "both-ends", SECONDS, "s", 0.05),
+    Budget("P7", "in memory, low-level server: p10 of a call", "memory_calls", "lowlevel", "p10_us", "us", 0.25),
+    Budget("P12", "HTTP call, 5,000 tools listed / 10", "http_calls", "catalogue", "times_the_cpu", "x", 1.1, "own"),
+    Budget("P14", "import mcp, Client: CPU", "imports", "client", "cpu_ms", "ms", 0.25),
+    Budget("P14", "import mcp, Client: RSS", "imports", "client", "rss_mb", "MB", 0.50),
+    Budget("P14", "import mcp, Client: modules", "imports", "client", "modules", "", None),
+    Budget("P14", "import mcp, Client: web packages", "imports", "client", "web_modules", "", 0, "own"),
+    Budget("P14", "import pydantic, anyio (the floor): CPU", "imports", "floor", "cpu_ms", "ms", None),
+    Budget("P16", "stdio, process start to first result: p10", "stdio_calls", "connect", "p10_ms", "ms", 0.45),
+    Budget("P20", "HTTP client CPU per call / bare POST", "client_cost", "http", "times_bare", "x", 1.3, "own"),
+    Budget("P20", "HTTP client CPU per call", "client_cost", "http", "cpu_ms_per_call", "ms", None),
+    Budget("P21", "stdio, 24 MB result / 3 MB", "large_results", "stdio", "times_the_small", "x", 10, "own"),
+    Budget("P21", "stdio, 24 MB result", "large_results", "stdio", "seconds", "s", None),
+    Budget("P21", "HTTP JSON, 8 MB result / 1 MB", "large_results", "http-json", "times_the_small", "x", 10, "own"),
+    Budget("P21", "HTTP JSON, 8 MB result", "large_results", "http-json", "seconds", "s", None),
+    Budget("P21", "HTTP SSE, 8 MB result / 1 MB", "large_results", "http-sse", "times_the_small", "x", 10, "own"),
+    Budget("P21", "HTTP SSE, 8 MB result", "large_results", "http-sse", "seconds", "s", None),
+    Budget("P21", "the same, 1 MiB limit of the client", "large_results", "http-sse-default", "seconds", "s", None),
+)

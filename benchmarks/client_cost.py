@@ -1,0 +1,61 @@
+"""P20: what the SDK's client adds to the bare HTTP request it makes."""
+
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+from measure import Effort, HttpServer, Result, http_server, run_case
+from sdk_calls import shout
+
+from mcp import Client
+
+ROUNDS = 5
+
+
+async def client_cpu(effort: Effort) -> Result:
+    """Measures this process's CPU per call, and per POST of the same bytes to the same server."""
+    calls = effort.count(500)
+    with http_server() as server:
+        recorded = await _record_a_call(server)
+        async with Client(server.url) as client, httpx2.AsyncClient() as bare:
+            call, post = partial(shout, client, 1), partial(_post_again, bare, recorded)
+            await _cpu_per_call(call, calls)
+            await _cpu_per_call(post, calls)
+            costs = [(await _cpu_per_call(call, calls), await _cpu_per_call(post, calls)) for _ in range(ROUNDS)]
+    sdk, floor = (sum(column) / ROUNDS for column in zip(*costs, strict=True))
+    return Result({"cpu_ms_per_call": sdk * 1000, "bare_cpu_ms_per_call": floor * 1000, "times_bare": sdk / floor})
+
+
+async def _record_a_call(server: HttpServer) -> httpx2.Request:
+    """Returns the request that the SDK's client sends for the call."""
+    seen: list[httpx2.Request] = []
+
+    async def record(request: httpx2.Request) -> None:
+        await request.aread()
+        seen.append(request)
+
+    async with (
+        httpx2.AsyncClient(event_hooks={"request": [record]}) as http_client,
+        Client(streamable_http_client(server.url, http_client=http_client)) as client,
+    ):
+        await shout(client, 1)
+    return next(request for request in seen if b"tools/call" in request.content)
+
+
+async def _post_again(client: httpx2.AsyncClient, recorded: httpx2.Request) -> None:
+    answer = await client.post(recorded.url, content=recorded.content, headers=recorded.headers)
+    assert b"HELLO 1" in answer.content, answer.content
+
+
+async def _cpu_per_call(action: Callable[[], Awaitable[None]], calls: int) -> float:
+    before = time.process_time()
+    for _ in range(calls):
+        await action()
+    return (time.process_time() - before) / calls
+
+
+if __name__ == "__main__":
+    run_case({"http": lambda effort: anyio.run(client_cpu, effort)})

@@ -1,0 +1,54 @@
+"""Serves the `shout` server over HTTP on a free loopback port and prints the port on standard output."""
+
+import argparse
+import socket
+from importlib import metadata
+from typing import Literal
+
+import uvicorn
+from shout import build_server
+
+Parts = tuple[Literal["h11", "httptools"], Literal["asyncio", "uvloop"]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", choices=("installed", "plain", "fast"), default="installed")
+    parser.add_argument("--listed-tools", type=int, default=10)
+    parser.add_argument("--json-response", action="store_true")
+    options = parser.parse_args()
+
+    app = build_server(options.listed_tools).streamable_http_app(json_response=options.json_response)
+    http, loop = _parts(options.parts)
+    config = uvicorn.Config(app, http=http, loop=loop, log_level="error", access_log=False)
+    listener = _listen()
+    print(listener.getsockname()[1], flush=True)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _parts(choice: str) -> Parts:
+    """Returns the HTTP parser and event loop: the plain ones, the fast ones, or those `mcp` itself depends on.
+
+    Both environments have httptools and uvloop, so `installed` asks the package's own metadata what a
+    user who installs nothing else would get.
+    """
+    if choice == "installed":
+        required = metadata.requires("mcp") or []
+        return (
+            "httptools" if any(line.startswith("httptools") for line in required) else "h11",
+            "uvloop" if any(line.startswith("uvloop") for line in required) else "asyncio",
+        )
+    return ("httptools", "uvloop") if choice == "fast" else ("h11", "asyncio")
+
+
+def _listen() -> socket.socket:
+    # asyncio turns Nagle's algorithm off only where the socket names its protocol.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
+    return listener
+
+
+if __name__ == "__main__":
+    main()

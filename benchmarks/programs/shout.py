@@ -1,0 +1,57 @@
+"""The server under test: one cheap tool, listed among as many others as asked for."""
+
+from mcp.server import Server, ServerRequestContext
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
+
+MEGABYTE = 1_000_000
+
+
+def build_server(listed_tools: int = 10) -> Server:
+    """Returns a low-level server with `listed_tools` tools: `shout`, `large`, and others that nobody calls.
+
+    `shout` answers its `text` in capitals. `large` answers `megabytes` of text in one piece, and reports
+    progress first where the caller asked for it, which turns an HTTP answer into an event stream.
+    """
+    tools = [_shout(), _large(), *(_listed_only(number) for number in range(listed_tools - 2))]
+
+    async def list_tools(ctx: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(ctx: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
+        arguments = params.arguments or {}
+        if params.name == "large":
+            await ctx.session.report_progress(1, 2)
+            text = "x" * (arguments["megabytes"] * MEGABYTE)
+        else:
+            text = arguments["text"].upper()
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    return Server("shout", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _shout() -> Tool:
+    return Tool(
+        name="shout",
+        description="Answers the text in capitals.",
+        input_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    )
+
+
+def _large() -> Tool:
+    return Tool(
+        name="large",
+        description="Answers a text of so many megabytes.",
+        input_schema={"type": "object", "properties": {"megabytes": {"type": "integer"}}, "required": ["megabytes"]},
+    )
+
+
+def _listed_only(number: int) -> Tool:
+    return Tool(
+        name=f"tool_{number}",
+        description=f"Tool number {number}, listed and never called.",
+        input_schema={
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+            "required": ["query"],
+        },
+    )

@@ -1,0 +1,20 @@
+"""Calls through the SDK's client, with their answers checked."""
+
+from collections.abc import Iterator
+
+from mcp import Client
+from mcp.types import TextContent
+
+
+async def shout(client: Client, number: int) -> None:
+    """Calls the `shout` tool with a text of its own for each number."""
+    result = await client.call_tool("shout", {"text": f"hello {number}"})
+    content = result.content[0]
+    assert isinstance(content, TextContent)
+    assert content.text == f"HELLO {number}"
+
+
+async def shout_all(client: Client, numbers: Iterator[int]) -> None:
+    """Calls one after the other until the iterator, which other tasks may share, has no number left."""
+    for number in numbers:
+        await shout(client, number)

@@ -1,0 +1,188 @@
+"""From the response to a POST to the answer to the request in it: a JSON body, or an event stream.
+
+Specification: basic/transports/streamable-http under "Receiving Messages" (2026-07-28).
+"""
+
+import logging
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import httpx2
+
+from mcp.client._http_client import run_out
+from mcp.client._http_errors import media_type, origin_of, refusal, too_large, unexpected
+from mcp.engine.requester import CallOptions, NotificationSink
+from mcp.protocol.codec import DecodeError, ErrorResponse, Message, Notification, Request, RequestId, Response, decode
+from mcp.protocol.sse import SSEEvent, SSEEventTooLarge, SSEParser
+from mcp.shared.exceptions import ConnectionClosedError, MCPError
+
+__all__ = ["AnswerReader", "read_refusal"]
+
+logger = logging.getLogger("mcp.client.streamable_http")
+
+_REFUSAL_SIZE = 1024 * 1024
+_REFUSAL_SECONDS = 5.0
+"""How much of the body of a refusal is read, and for how long: what it says is for the error alone."""
+
+
+async def read_refusal(response: httpx2.Response) -> MCPError:
+    """The error that a response without success stands for: the JSON-RPC error in its body, or one about HTTP."""
+    body = await _read_start(response)
+    try:
+        message = decode(body)
+    except DecodeError:
+        return refusal(response, body)
+    return _as_exception(message) if isinstance(message, ErrorResponse) else refusal(response, body)
+
+
+async def _read_start(response: httpx2.Response) -> bytes:
+    start = bytearray()
+    with anyio.move_on_after(_REFUSAL_SECONDS):
+        async with aclosing(response.aiter_bytes()) as chunks:
+            async for chunk in chunks:
+                start += chunk
+                if len(start) >= _REFUSAL_SIZE:
+                    break
+    return bytes(start)
+
+
+def _as_exception(error: ErrorResponse) -> MCPError:
+    return MCPError(error.code, error.message, error.data)
+
+
+class AnswerReader:
+    """Reads the response to one request: its notifications, then its answer.
+
+    Args:
+        id: The id of the request.
+        progress_token: The progress token of the request; None for none.
+        options: What takes its progress.
+        sink: Takes every other notification.
+        limit: The most bytes that a JSON body, or an event of a stream, may have; None for no limit.
+    """
+
+    __slots__ = ("_id", "_limit", "_options", "_progress_token", "_sink", "_unreadable")
+
+    def __init__(
+        self, id: RequestId, progress_token: object, options: CallOptions, sink: NotificationSink, limit: int | None
+    ) -> None:
+        self._id = id
+        self._progress_token = progress_token
+        self._options = options
+        self._sink = sink
+        self._limit = limit
+        self._unreadable: DecodeError | None = None
+
+    async def read(self, response: httpx2.Response) -> dict[str, Any]:
+        """The result that a response carries.
+
+        Raises:
+            MCPError: The server answered with an error.
+            HTTPResponseError: The response is of no use.
+            ConnectionClosedError: The stream ended before the answer.
+        """
+        if not response.is_success:
+            raise await read_refusal(response)
+        kind = media_type(response)
+        if kind == "application/json":
+            return await self._read_json(response)
+        if kind == "text/event-stream":
+            return await self._read_events(response)
+        found = f"its content type is {kind!r}" if kind else "it has no content type"
+        problem = f"It answers a request, but {found} where 'application/json' or 'text/event-stream' was expected."
+        raise unexpected(response, problem, await _read_start(response))
+
+    async def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
+        body = await self._read_body(response)
+        try:
+            message = decode(body)
+        except DecodeError as error:
+            raise unexpected(response, f"Its body is no JSON-RPC message: {error}.", body, error.code) from error
+        result = self._result_of(message)
+        if result is None:
+            raise unexpected(response, f"Its body does not answer the request {self._id!r}.", body)
+        return result
+
+    async def _read_body(self, response: httpx2.Response) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async with aclosing(response.aiter_bytes()) as chunks:
+            async for chunk in chunks:
+                size += len(chunk)
+                if self._limit is not None and size > self._limit:
+                    raise too_large(response, "The body", self._limit)
+                parts.append(chunk)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def _read_events(self, response: httpx2.Response) -> dict[str, Any]:
+        parser = SSEParser(self._limit)
+        async with aclosing(response.aiter_bytes()) as chunks:
+            async for chunk in chunks:
+                try:
+                    events = parser.feed(chunk)
+                except SSEEventTooLarge as failure:
+                    events = failure.events
+                    oversized = failure
+                else:
+                    oversized = None
+                for event in events:
+                    if (result := await self._take(event, response)) is not None:
+                        await run_out(chunks)
+                        return result
+                if oversized is not None:
+                    raise too_large(response, "An event of its stream", oversized.limit) from oversized
+        raise self._no_answer(response)
+
+    async def _take(self, event: SSEEvent, response: httpx2.Response) -> dict[str, Any] | None:
+        """Deals with one event; the result, if that is what it carries."""
+        if event.event != "message" or not event.raw:
+            return None
+        try:
+            message = decode(event.raw)
+        except DecodeError as error:
+            if error.response_id == self._id:
+                raise unexpected(
+                    response, f"Its answer is no JSON-RPC message: {error}.", event.raw, error.code
+                ) from error
+            logger.warning("skipped an event that is no JSON-RPC message: %s", error)
+            self._unreadable = error
+            return None
+        if isinstance(message, Notification):
+            await self._notice(message)
+            return None
+        return self._result_of(message)
+
+    def _result_of(self, message: Message) -> dict[str, Any] | None:
+        """The result in a message that answers the request; None for any other message.
+
+        Raises:
+            MCPError: The message answers it with an error.
+        """
+        if isinstance(message, Response) and message.id == self._id:
+            return message.result
+        # A server that could not read the id answers without one, and a response can only be about this request.
+        if isinstance(message, ErrorResponse) and (message.id is None or message.id == self._id):
+            raise _as_exception(message)
+        what = f"a request for {message.method!r}" if isinstance(message, Request) else "a message"
+        logger.warning("ignored %s from the server that does not belong in the response to a request", what)
+        return None
+
+    async def _notice(self, notification: Notification) -> None:
+        params = notification.params
+        on_progress = self._options.on_progress
+        if (
+            on_progress is not None
+            and params is not None
+            and notification.method == "notifications/progress"
+            and params.get("progressToken") == self._progress_token
+        ):
+            await on_progress(params)
+        else:
+            await self._sink(notification.method, params)
+
+    def _no_answer(self, response: httpx2.Response) -> ConnectionClosedError:
+        text = f"The event stream from {origin_of(response.request.url)} ended without an answer to the request"
+        if self._unreadable is not None:
+            text += f"; it carried an event that is no JSON-RPC message: {self._unreadable}"
+        return ConnectionClosedError(text)

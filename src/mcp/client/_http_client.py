@@ -1,0 +1,151 @@
+"""One POST to an MCP endpoint: the HTTP client for it, and the redirects it may follow."""
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, suppress
+
+import anyio
+import httpx2
+
+from mcp.client._http_errors import origin_of, unexpected
+
+__all__ = ["READ_TIMEOUT", "create_mcp_http_client", "discard", "http_client_for", "post", "run_out"]
+
+READ_TIMEOUT = 300.0
+"""Seconds without a byte after which our own client gives an answer up; a server may hold a stream open for long."""
+
+_TIMEOUT = httpx2.Timeout(30.0, read=READ_TIMEOUT)
+_LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=32, keepalive_expiry=30.0)
+_MAX_REDIRECTS = 5
+
+_END_GRACE = 0.1
+"""Seconds for a response to end once nothing more is wanted of it: only then its connection can be used again."""
+
+
+def create_mcp_http_client(
+    headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
+    """An HTTP client set up the way MCP needs it.
+
+    Certificates are checked against the system's trust store, proxies and `SSL_CERT_FILE` come from the environment,
+    as httpx2 does it.
+
+    Args:
+        headers: Headers for every request.
+        timeout: Time limits in seconds; when left out, 300 between two reads and 30 for connecting, each write, and
+            a free connection.
+        auth: Authorizes each request.
+    """
+    return _create(headers, timeout, auth, verify=True)
+
+
+def http_client_for(url: str) -> httpx2.AsyncClient:
+    """The client that a transport makes for itself when it is given none."""
+    if url.lower().startswith("http:"):
+        # The trust store takes 20 ms to load, and redirects never lead from http to https. A context without any
+        # certificate refuses every server, so nothing is lost if one is ever asked.
+        return _create(None, None, None, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    return create_mcp_http_client()
+
+
+def _create(
+    headers: dict[str, str] | None,
+    timeout: httpx2.Timeout | None,
+    auth: httpx2.Auth | None,
+    *,
+    verify: ssl.SSLContext | bool,
+) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        headers=headers,
+        timeout=_TIMEOUT if timeout is None else timeout,
+        auth=auth,
+        limits=_LIMITS,
+        follow_redirects=True,
+        verify=verify,
+    )
+
+
+async def post(
+    client: httpx2.AsyncClient,
+    url: httpx2.URL,
+    body: bytes,
+    headers: Mapping[str, str],
+    read_timeout: float | None,
+) -> httpx2.Response:
+    """Posts a body and returns the response with its body still to be read.
+
+    Redirects that keep method and origin are followed, whatever the client's own setting: the message and its headers
+    go to no other server.
+
+    Args:
+        client: Sends it, with its own headers, cookies, auth and hooks.
+        url: Where to.
+        body: The message.
+        headers: Its headers; they win over those of the client.
+        read_timeout: Seconds between two reads, instead of the client's own; None leaves that as it is.
+
+    Raises:
+        HTTPResponseError: It is redirected elsewhere, or without end.
+        httpx2.HTTPError: Anything below HTTP.
+    """
+    timeout = httpx2.USE_CLIENT_DEFAULT if read_timeout is None else httpx2.Timeout(30.0, read=read_timeout)
+    redirects = 0
+    while True:
+        request = client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
+        response = await client.send(request, stream=True, follow_redirects=False)
+        if not response.has_redirect_location:
+            return response
+        await discard(response)
+        if redirects == _MAX_REDIRECTS:
+            raise unexpected(response, f"It was redirected {redirects} times already, and is not followed further.")
+        url = _redirect_target(response)
+        redirects += 1
+
+
+def _redirect_target(response: httpx2.Response) -> httpx2.URL:
+    source = response.request.url
+    try:
+        target = source.join(response.headers["location"])
+    except httpx2.InvalidURL:
+        raise unexpected(response, "It redirects to something that is no URL.") from None
+    if origin_of(target) != origin_of(source):
+        raise unexpected(response, _leaving_text(source, target))
+    if response.status_code not in (307, 308):
+        raise unexpected(
+            response,
+            "This redirect may turn a POST into a GET, and was not followed: use the URL it leads to (see `headers`"
+            f" on this error), which {_difference(source, target)}.",
+        )
+    return target.copy_with(userinfo=source.userinfo)
+
+
+def _leaving_text(source: httpx2.URL, target: httpx2.URL) -> str:
+    text = (
+        f"It redirects from {origin_of(source)} to another origin, {origin_of(target)}, and was not followed: a"
+        " message and its credentials go to the server they are meant for."
+    )
+    if target.scheme == "https" and target.host == source.host:
+        return f"{text} Use the https:// URL."
+    return f"{text} If that is the intended server, use its URL."
+
+
+def _difference(source: httpx2.URL, target: httpx2.URL) -> str:
+    if target.path == f"{source.path}/":
+        return "has a slash at the end of the path"
+    if f"{target.path}/" == source.path:
+        return "has no slash at the end of the path"
+    return "has another path"
+
+
+async def discard(response: httpx2.Response) -> None:
+    """Reads a response to its end if that is near, so that the connection can be used again, and else closes it."""
+    async with aclosing(response.aiter_bytes()) as chunks:
+        await run_out(chunks)
+    await response.aclose()
+
+
+async def run_out(chunks: AsyncIterator[bytes]) -> None:
+    """Waits a moment for the end of a response of which nothing more is wanted."""
+    with suppress(httpx2.HTTPError), anyio.move_on_after(_END_GRACE):
+        async for _ in chunks:
+            pass

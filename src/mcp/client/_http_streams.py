@@ -1,0 +1,201 @@
+"""A pair of message streams over HTTP, for whoever handles messages one by one.
+
+`Client` does not read from or write to them: it asks for the `HTTPConnection` that they carry.
+"""
+
+import logging
+from types import TracebackType
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+from mcp.client._http_requester import HTTPConnection
+from mcp.engine.backend import Cancellable, Spawner
+from mcp.engine.requester import CallOptions
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ClientMessageMetadata, SessionMessage
+from mcp.types.jsonrpc import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
+
+__all__ = ["HTTPReadStream", "HTTPWriteStream", "open_streams"]
+
+logger = logging.getLogger("mcp.client.streamable_http")
+
+_BACKLOG = 100
+"""How many messages may wait for their reader before responses are read no further."""
+
+
+class HTTPReadStream:
+    """The messages that come back: answers, in the order in which they are complete, and notifications.
+
+    Attributes:
+        connection: The connection that they come from.
+    """
+
+    def __init__(self, connection: HTTPConnection, arrived: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        self.connection = connection
+        self._arrived = arrived
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message. A request whose connection fails is answered by an error message.
+
+        Raises:
+            anyio.EndOfStream: The write stream was closed, and everything sent on it is answered.
+            anyio.ClosedResourceError: This stream was closed.
+        """
+        return await self._arrived.receive()
+
+    def __aiter__(self) -> "HTTPReadStream":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self._arrived.__anext__()
+
+    async def aclose(self) -> None:
+        """Ends the use of this side; what still comes back is dropped."""
+        self._arrived.close()
+
+    async def __aenter__(self) -> "HTTPReadStream":
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class HTTPWriteStream:
+    """Takes messages for the server. Each is posted by a task of its own.
+
+    Attributes:
+        connection: The connection that they go to.
+    """
+
+    def __init__(self, connection: HTTPConnection, poster: "_Poster") -> None:
+        self.connection = connection
+        self._poster = poster
+        self._closed = False
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Starts to post a message, and does not wait for the answer.
+
+        `notifications/cancelled` is not posted: it ends the POST of the request it names. In this revision that is how
+        a server learns of it.
+
+        Raises:
+            anyio.ClosedResourceError: This stream was closed.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
+        self._poster.take(item)
+
+    async def aclose(self) -> None:
+        """Ends the use of this side; what was sent is still answered."""
+        self._closed = True
+        self._poster.finish()
+
+    async def __aenter__(self) -> "HTTPWriteStream":
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def open_streams(connection: HTTPConnection, spawner: Spawner) -> tuple[HTTPReadStream, HTTPWriteStream]:
+    """A pair of streams over a connection.
+
+    Args:
+        connection: Where messages go to and come from.
+        spawner: Owns the tasks that post.
+    """
+    poster = _Poster(connection, spawner)
+    return HTTPReadStream(connection, poster.arrived), HTTPWriteStream(connection, poster)
+
+
+class _Poster:
+    """Posts messages in tasks, and collects what comes back."""
+
+    def __init__(self, connection: HTTPConnection, spawner: Spawner) -> None:
+        self._outlet, self.arrived = anyio.create_memory_object_stream[SessionMessage](_BACKLOG)
+        self._requester = connection.open(self._put_notification)
+        self._spawner = spawner
+        self._running: dict[object, Cancellable] = {}
+        self._finished = False
+
+    def take(self, item: SessionMessage) -> None:
+        message = item.message
+        if isinstance(message, JSONRPCRequest):
+            headers = item.metadata.headers if isinstance(item.metadata, ClientMessageMetadata) else None
+            self._running[message.id] = self._spawner.spawn(self._request, message, CallOptions(headers=headers))
+        elif not isinstance(message, JSONRPCNotification):
+            logger.warning("dropped an answer to the server, which asks nothing in this protocol revision")
+        elif message.method == "notifications/cancelled":
+            self._cancel((message.params or {}).get("requestId"))
+        else:
+            key = object()
+            self._running[key] = self._spawner.spawn(self._notify, key, message)
+
+    def finish(self) -> None:
+        """Nothing more will be sent."""
+        self._finished = True
+        self._close_if_done()
+
+    def _cancel(self, id: object) -> None:
+        task = self._running.pop(id, None) if isinstance(id, int | str) else None
+        if task is not None:
+            task.cancel()
+            self._close_if_done()
+
+    def _ended(self, key: object) -> None:
+        self._running.pop(key, None)
+        self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        if self._finished and not self._running:
+            self._outlet.close()
+
+    async def _request(self, request: JSONRPCRequest, options: CallOptions) -> None:
+        await self._put(await self._answer(request, options))
+        self._ended(request.id)
+
+    async def _answer(self, request: JSONRPCRequest, options: CallOptions) -> JSONRPCMessage:
+        try:
+            result = await self._requester.request(request.id, request.method, request.params or {}, options)
+        except MCPError as error:
+            return _error(request.id, error.error)
+        except Exception as failure:
+            # Nobody but the reader of the other stream can be told, and it waits for an answer.
+            logger.exception("the request %r could not be sent", request.method)
+            return _error(request.id, ErrorData(code=INTERNAL_ERROR, message=f"{type(failure).__name__}: {failure}"))
+        return JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
+
+    async def _notify(self, key: object, notification: JSONRPCNotification) -> None:
+        try:
+            await self._requester.notify(notification.method, notification.params)
+        except Exception as failure:
+            logger.warning("the notification %r was not taken: %s", notification.method, failure)
+        self._ended(key)
+
+    async def _put_notification(self, method: str, params: dict[str, Any] | None) -> None:
+        await self._put(JSONRPCNotification(jsonrpc="2.0", method=method, params=params))
+
+    async def _put(self, message: JSONRPCMessage) -> None:
+        try:
+            await self._outlet.send(SessionMessage(message))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            logger.debug("dropped a message from the server: nobody reads any more")
+
+
+def _error(id: RequestId, error: ErrorData) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=id, error=error)

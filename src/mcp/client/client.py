@@ -1,0 +1,445 @@
+"""The client: one object, entered with `async with`, with a method for every verb of the protocol."""
+
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import deprecated
+
+from mcp import types
+from mcp.client.callbacks import (
+    ElicitationFnT,
+    ListRootsFnT,
+    LoggingFnT,
+    MessageHandlerFnT,
+    ProgressFnT,
+    SamplingFnT,
+)
+from mcp.client.connect import Transport, open_requester
+from mcp.client.negotiation import settle_version
+from mcp.client.output_schema import OutputSchemas, ValidateOutput
+from mcp.client.session import ClientSession
+from mcp.engine.supervisor import Held
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+if TYPE_CHECKING:
+    from mcp.client.stdio import StdioServerParameters
+    from mcp.engine.memory import LocalServer
+
+__all__ = ["Client", "ConnectMode"]
+
+logger = logging.getLogger(__name__)
+
+ConnectMode = Literal["legacy", "auto"] | str
+"""How to settle the protocol version: by asking ("auto"), by a handshake ("legacy"), or as given ("2026-07-28")."""
+
+CacheMode = Literal["use", "refresh", "bypass"]
+
+
+@dataclass
+class Client:
+    """A client of one server.
+
+        async with Client("http://localhost:8000/mcp") as client:
+            result = await client.call_tool("add", {"a": 1, "b": 2})
+
+    Entering connects and settles the protocol version; leaving disconnects. A client is used once. On asyncio it may
+    be entered, used and left in different tasks.
+
+    Attributes:
+        server: What to connect to: a server object (in this process), a URL (streamable HTTP),
+            `StdioServerParameters` (a subprocess), or a transport (anything that is entered with
+            `async with ... as (read, write)`).
+        raise_exceptions: In this process only: errors say what the handler raised. For tests.
+        read_timeout_seconds: How long each request may take, in seconds; None sets no limit.
+        sampling_callback: Answers the server's requests for a message from a model; declares the capability.
+        sampling_capabilities: What sampling supports beyond the basics.
+        list_roots_callback: Answers the server's requests for root directories; declares the capability.
+        logging_callback: Takes the server's log messages.
+        log_level: The least severe log message to ask for, with every request.
+        message_handler: Takes every notification of the server's.
+        client_info: Who the client is.
+        mode: "auto" asks the server what it speaks; a version speaks that one without asking; "legacy" opens with a
+            handshake, which is not built yet and raises.
+        prior_discover: What the server said of itself on an earlier connection; used with a version as `mode`.
+        elicitation_callback: Answers the server's questions to the user; declares the capability.
+        input_required_max_rounds: How often one call may be asked for input.
+        extensions: Client extensions. Not built yet: raises.
+        cache: How to cache results. Nothing is cached yet; None and the default are the same.
+        validate_output: What to do about a tool's result that breaks its output schema: raise ("error"), log ("warn"),
+            or not look ("off").
+
+    Raises:
+        ValueError: `mode` is not one of the above.
+        NotImplementedError: An argument asks for something that is not built yet.
+    """
+
+    server: "LocalServer | Transport | StdioServerParameters | str"
+    raise_exceptions: bool = field(default=False, kw_only=True)
+    read_timeout_seconds: float | None = field(default=None, kw_only=True)
+    sampling_callback: SamplingFnT | None = field(default=None, kw_only=True)
+    sampling_capabilities: types.SamplingCapability | None = field(default=None, kw_only=True)
+    list_roots_callback: ListRootsFnT | None = field(default=None, kw_only=True)
+    logging_callback: LoggingFnT | None = field(default=None, kw_only=True)
+    log_level: types.LoggingLevel | None = field(default=None, kw_only=True)
+    message_handler: MessageHandlerFnT | None = field(default=None, kw_only=True)
+    client_info: types.Implementation | None = field(default=None, kw_only=True)
+    mode: ConnectMode = field(default="auto", kw_only=True)
+    prior_discover: types.DiscoverResult | None = field(default=None, kw_only=True)
+    elicitation_callback: ElicitationFnT | None = field(default=None, kw_only=True)
+    input_required_max_rounds: int = field(default=10, kw_only=True)
+    extensions: Sequence[Any] | None = field(default=None, kw_only=True)
+    cache: Any = field(default=None, kw_only=True)
+    validate_output: ValidateOutput = field(default="error", kw_only=True)
+
+    _held: Held[ClientSession] | None = field(init=False, default=None, repr=False)
+    _session: ClientSession | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_mode(self.mode)
+        if self.extensions:
+            raise NotImplementedError("client extensions are not part of this version of the library yet")
+        if self.cache is not None:
+            raise NotImplementedError("client-side caching is not part of this version of the library yet")
+        if self.validate_output not in ("error", "warn", "off"):
+            raise ValueError(f"validate_output must be 'error', 'warn' or 'off', got {self.validate_output!r}")
+
+    async def __aenter__(self) -> "Client":
+        if self._held is not None:
+            raise RuntimeError("Client is already entered; cannot reenter")
+        self._held = Held(self._open())
+        self._session = await self._held.open()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self._session = None
+        if self._held is not None:
+            await self._held.close()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[ClientSession, None]:
+        session = ClientSession(
+            read_timeout_seconds=self.read_timeout_seconds,
+            sampling_callback=self.sampling_callback,
+            elicitation_callback=self.elicitation_callback,
+            list_roots_callback=self.list_roots_callback,
+            logging_callback=self.logging_callback,
+            message_handler=self.message_handler,
+            client_info=self.client_info,
+            log_level=self.log_level,
+            sampling_capabilities=self.sampling_capabilities,
+            connector=lambda inbox: open_requester(self.server, inbox, raise_exceptions=self.raise_exceptions),
+            output_schemas=OutputSchemas(self.validate_output),
+        )
+        async with session:
+            await settle_version(session, self.mode, self.prior_discover)
+            yield session
+
+    # What is known of the server.
+
+    @property
+    def session(self) -> ClientSession:
+        """The connection underneath, for methods that have no verb here.
+
+        Raises:
+            RuntimeError: The client is not entered.
+        """
+        if self._session is None:
+            raise RuntimeError("Client must be used within an async context manager")
+        return self._session
+
+    @property
+    def protocol_version(self) -> str:
+        """The revision that both sides speak."""
+        version = self.session.protocol_version
+        assert version is not None, "an entered client has settled its version"
+        return version
+
+    @property
+    def server_info(self) -> types.Implementation | None:
+        """Who the server is; None where it does not say, or was not asked."""
+        return self.session.server_info
+
+    @property
+    def server_capabilities(self) -> types.ServerCapabilities:
+        """What the server can do; what it cannot is None. Empty where it was not asked."""
+        return self.session.server_capabilities or types.ServerCapabilities()
+
+    @property
+    def instructions(self) -> str | None:
+        """How a model should use the server; None where it does not say, or was not asked."""
+        return self.session.instructions
+
+    # Verbs.
+
+    async def list_tools(
+        self,
+        *,
+        cursor: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        cache_mode: CacheMode = "use",
+    ) -> types.ListToolsResult:
+        """Lists one page of the server's tools.
+
+        Args:
+            cursor: The `next_cursor` of the page before; None is the first page.
+            meta: The request's `_meta`.
+            cache_mode: How to use the client's cache; without one it changes nothing.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.list_tools(params=_page(cursor, meta))
+
+    async def list_prompts(
+        self,
+        *,
+        cursor: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        cache_mode: CacheMode = "use",
+    ) -> types.ListPromptsResult:
+        """Lists one page of the server's prompts.
+
+        Args:
+            cursor: The `next_cursor` of the page before; None is the first page.
+            meta: The request's `_meta`.
+            cache_mode: How to use the client's cache; without one it changes nothing.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.list_prompts(params=_page(cursor, meta))
+
+    async def list_resources(
+        self,
+        *,
+        cursor: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        cache_mode: CacheMode = "use",
+    ) -> types.ListResourcesResult:
+        """Lists one page of the server's resources.
+
+        Args:
+            cursor: The `next_cursor` of the page before; None is the first page.
+            meta: The request's `_meta`.
+            cache_mode: How to use the client's cache; without one it changes nothing.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.list_resources(params=_page(cursor, meta))
+
+    async def list_resource_templates(
+        self,
+        *,
+        cursor: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        cache_mode: CacheMode = "use",
+    ) -> types.ListResourceTemplatesResult:
+        """Lists one page of the server's resource templates.
+
+        Args:
+            cursor: The `next_cursor` of the page before; None is the first page.
+            meta: The request's `_meta`.
+            cache_mode: How to use the client's cache; without one it changes nothing.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.list_resource_templates(params=_page(cursor, meta))
+
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        input_responses: types.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        cache_mode: CacheMode = "use",
+    ) -> types.ReadResourceResult:
+        """Reads a resource.
+
+        Args:
+            uri: The resource.
+            input_responses: Answers to what an earlier try asked for.
+            request_state: The state that the earlier try returned.
+            meta: The request's `_meta`.
+            cache_mode: How to use the client's cache; without one it changes nothing.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.read_resource(
+            str(uri), input_responses=input_responses, request_state=request_state, meta=meta
+        )
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        read_timeout_seconds: float | None = None,
+        progress_callback: ProgressFnT | None = None,
+        *,
+        input_responses: types.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+    ) -> types.CallToolResult:
+        """Calls a tool.
+
+        Args:
+            name: The tool.
+            arguments: Its arguments.
+            read_timeout_seconds: How long it may take, in seconds; the client's limit when left out.
+            progress_callback: Takes progress reports, in order, before the call returns.
+            input_responses: Answers to what an earlier try asked for.
+            request_state: The state that the earlier try returned.
+            meta: The request's `_meta`.
+
+        Returns:
+            The result. A tool that failed returns one with `is_error` set; it does not raise.
+
+        Raises:
+            MCPError: The server answered with an error.
+            RuntimeError: The result breaks the tool's output schema; see `validate_output`.
+        """
+        return await self.session.call_tool(
+            name,
+            arguments,
+            read_timeout_seconds,
+            progress_callback,
+            input_responses=input_responses,
+            request_state=request_state,
+            meta=meta,
+        )
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, str] | None = None,
+        *,
+        input_responses: types.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+    ) -> types.GetPromptResult:
+        """Renders a prompt.
+
+        Args:
+            name: The prompt.
+            arguments: Its arguments; prompt arguments are always strings.
+            input_responses: Answers to what an earlier try asked for.
+            request_state: The state that the earlier try returned.
+            meta: The request's `_meta`.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.get_prompt(
+            name, arguments, input_responses=input_responses, request_state=request_state, meta=meta
+        )
+
+    async def complete(
+        self,
+        ref: types.ResourceTemplateReference | types.PromptReference,
+        argument: dict[str, str],
+        context_arguments: dict[str, str] | None = None,
+    ) -> types.CompleteResult:
+        """Asks for completions of an argument.
+
+        Args:
+            ref: The prompt or resource template.
+            argument: `{"name": ..., "value": ...}`: the argument, and what has been typed of it.
+            context_arguments: The arguments that are already settled.
+
+        Raises:
+            MCPError: The server answered with an error.
+        """
+        return await self.session.complete(ref, argument, context_arguments)
+
+    def listen(
+        self,
+        *,
+        tools_list_changed: bool = False,
+        prompts_list_changed: bool = False,
+        resources_list_changed: bool = False,
+        resource_subscriptions: Sequence[str] = (),
+    ) -> AbstractAsyncContextManager[Any]:
+        """Watches for changes. Not built yet.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("subscriptions are not part of this version of the library yet")
+
+    # Verbs of the handshake revisions. 2026-07-28 has none of them: its servers refuse the requests, and the
+    # notifications are dropped here.
+
+    @deprecated("The ping method is removed as of 2026-07-28.", category=MCPDeprecationWarning)
+    async def send_ping(self, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
+        """Asks the server whether it is still there."""
+        return await self.session.send_ping(meta=meta)
+
+    @deprecated("Client-to-server progress is deprecated as of 2026-07-28.", category=MCPDeprecationWarning)
+    async def send_progress_notification(
+        self, progress_token: str | int, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Reports the client's progress to the server."""
+        logger.debug("dropped notifications/progress: 2026-07-28 has none from clients")
+
+    @deprecated("The logging capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
+    async def set_logging_level(
+        self, level: types.LoggingLevel, *, meta: types.RequestParamsMeta | None = None
+    ) -> types.EmptyResult:
+        """Sets the level of the session's log messages."""
+        return await self._handshake_request(types.SetLevelRequestParams(level=level), "logging/setLevel", meta)
+
+    @deprecated(
+        "The resources/subscribe method is removed as of 2026-07-28; use Client.listen().",
+        category=MCPDeprecationWarning,
+    )
+    async def subscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
+        """Watches a resource."""
+        return await self._handshake_request(types.SubscribeRequestParams(uri=uri), "resources/subscribe", meta)
+
+    @deprecated(
+        "The resources/unsubscribe method is removed as of 2026-07-28; use Client.listen().",
+        category=MCPDeprecationWarning,
+    )
+    async def unsubscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
+        """Stops watching a resource."""
+        return await self._handshake_request(types.UnsubscribeRequestParams(uri=uri), "resources/unsubscribe", meta)
+
+    @deprecated("The roots capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
+    async def send_roots_list_changed(self) -> None:
+        """Tells the server that the roots changed."""
+        logger.debug("dropped notifications/roots/list_changed: 2026-07-28 has no such notification")
+
+    async def _handshake_request(
+        self, params: types.RequestParams, method: str, meta: Mapping[str, Any] | None
+    ) -> types.EmptyResult:
+        return await self.session.request(method, params, types.EmptyResult, meta=meta)
+
+
+def _page(cursor: str | None, meta: types.RequestParamsMeta | None) -> types.PaginatedRequestParams | None:
+    if cursor is None and meta is None:
+        return None
+    return types.PaginatedRequestParams(cursor=cursor, _meta=meta)
+
+
+def _check_mode(mode: str) -> None:
+    if mode == "legacy":
+        raise NotImplementedError(
+            "mode='legacy' (the handshake revisions) is not part of this version of the library yet"
+        )
+    if mode == "auto" or mode in MODERN_PROTOCOL_VERSIONS:
+        return
+    hint = f" ({mode!r} is a handshake-era version; use mode='legacy')" if mode in HANDSHAKE_PROTOCOL_VERSIONS else ""
+    raise ValueError(f"mode must be 'legacy', 'auto', or one of {list(MODERN_PROTOCOL_VERSIONS)}; got {mode!r}{hint}")

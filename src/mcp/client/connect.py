@@ -1,0 +1,106 @@
+"""From what a `Client` was given to an open connection."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from mcp.client.notifications import NotificationInbox
+from mcp.engine.backend import open_spawner
+from mcp.engine.memory import LocalServer, MemoryRequester
+from mcp.engine.requester import Requester
+
+if TYPE_CHECKING:
+    from mcp.engine.streams import ReadStream, TransportStreams, WriteStream
+    from mcp.shared.message import SessionMessage
+
+__all__ = ["Transport", "open_requester", "stream_requester"]
+
+
+class Transport(Protocol):
+    """Anything that can be entered with `async with` and yields a pair of message streams."""
+
+    async def __aenter__(self) -> "TransportStreams": ...
+
+    async def __aexit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool | None: ...
+
+
+@asynccontextmanager
+async def open_requester(
+    target: object, inbox: NotificationInbox, *, raise_exceptions: bool = False
+) -> AsyncGenerator[Requester, None]:
+    """Opens a connection.
+
+    Args:
+        target: A server object, a URL, `StdioServerParameters`, or a transport.
+        inbox: Takes the server's notifications.
+        raise_exceptions: In memory, say what a handler raised.
+
+    Raises:
+        TypeError: `target` is none of these.
+        TransportError: The connection cannot be opened.
+    """
+    if isinstance(target, LocalServer):
+        async with target.in_process() as engine:
+            yield MemoryRequester(engine, inbox, raise_exceptions=raise_exceptions)
+        return
+    async with _transport(target) as (read, write), stream_requester(read, write, inbox) as requester:
+        yield requester
+
+
+def _transport(target: object) -> "AbstractAsyncContextManager[TransportStreams]":
+    if isinstance(target, str):
+        from mcp.client.streamable_http import streamable_http_client
+
+        return streamable_http_client(target)
+    if hasattr(target, "__aenter__") and hasattr(target, "__aexit__"):
+        return cast("AbstractAsyncContextManager[TransportStreams]", target)
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    if isinstance(target, StdioServerParameters):
+        return stdio_client(target)
+    raise TypeError(
+        "Client takes a server object, a URL, StdioServerParameters, or a transport (anything to enter with "
+        f"`async with ... as (read, write)`), got {type(target).__name__}"
+    )
+
+
+@asynccontextmanager
+async def stream_requester(
+    read: "ReadStream[SessionMessage | Exception] | None",
+    write: "WriteStream[SessionMessage] | None",
+    inbox: NotificationInbox,
+) -> AsyncGenerator[Requester, None]:
+    """Speaks to a server over a pair of message streams.
+
+    Args:
+        read: Where messages come from.
+        write: Where messages go.
+        inbox: Takes the server's notifications.
+    """
+    if read is None or write is None:
+        raise RuntimeError("a session needs a pair of streams: ClientSession(read_stream, write_stream)")
+    connection = _http_connection(read, write)
+    if connection is not None:
+        yield connection.open(inbox)
+        return
+
+    from mcp.engine.peer import LinkRequester
+    from mcp.engine.streams import open_link
+
+    async with open_link(read, write) as link, open_spawner() as spawner:
+        requester = LinkRequester(link, inbox)
+        spawner.spawn(requester.read)
+        spawner.spawn(requester.dispatch)
+        try:
+            yield requester
+        finally:
+            await requester.aclose()
+
+
+def _http_connection(read: object, write: object) -> Any:
+    """The HTTP connection behind a pair of streams of ours; None for any other pair."""
+    import sys
+
+    # A pair of streams that our HTTP transport made means that its module is loaded.
+    module = sys.modules.get("mcp.client.streamable_http")
+    return None if module is None else module.http_connection_of(read, write)

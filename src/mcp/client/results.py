@@ -1,0 +1,73 @@
+"""From the `result` member of an answer to the model that a caller gets, and the params that answers go back in."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, TypeAdapter
+
+from mcp import types
+from mcp.shared.exceptions import MalformedResultError
+
+__all__ = ["Parser", "parser_of", "result_of", "with_input"]
+
+T = TypeVar("T")
+Parser = Callable[[Any], T]
+
+
+@lru_cache(maxsize=256)
+def _model_parser(model: type[BaseModel]) -> Parser[Any]:
+    if not model.__pydantic_complete__:
+        model.model_rebuild()
+    return model.__pydantic_validator__.validate_python
+
+
+def parser_of(kind: type[T] | TypeAdapter[T]) -> Parser[T]:
+    """The compiled validator of a model or adapter."""
+    if isinstance(kind, TypeAdapter):
+        return cast("TypeAdapter[T]", kind).validate_python
+    return _model_parser(cast("type[BaseModel]", kind))
+
+
+def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_required: bool = False) -> Any:
+    """The result of a request.
+
+    A result without `resultType` counts as complete: servers of older revisions send none.
+
+    Args:
+        method: The request's method.
+        raw: The `result` member.
+        parse: Validates a complete result.
+        input_required: Whether a request for input may be returned.
+
+    Raises:
+        ValidationError: The result does not fit its model.
+        MalformedResultError: Its `resultType` is unknown.
+        RuntimeError: The server asks for input, and the caller did not expect that.
+    """
+    kind = raw.get("resultType", "complete")
+    if kind == "complete":
+        return parse(raw)
+    if kind != "input_required":
+        raise MalformedResultError(method, f"resultType {kind!r} is not one that this client knows")
+    asked = parser_of(types.InputRequiredResult)(raw)
+    if input_required:
+        return asked
+    raise RuntimeError(
+        f"the server needs input to go on with {method!r}; "
+        "call through client.session with allow_input_required=True to see what it asks for"
+    )
+
+
+def with_input(
+    params: dict[str, Any], input_responses: types.InputResponses | None, request_state: str | None
+) -> dict[str, Any]:
+    """Adds answers and state to the params of a request that is tried again."""
+    if input_responses is not None:
+        params["inputResponses"] = {
+            key: answer.model_dump(by_alias=True, exclude_none=True, mode="json")
+            for key, answer in input_responses.items()
+        }
+    if request_state is not None:
+        params["requestState"] = request_state
+    return params

@@ -1,0 +1,1 @@
+"""The role-neutral heart: dispatch, in-flight requests, cancellation, timeouts, progress. Owns no loop of its own."""

@@ -1,0 +1,127 @@
+"""The seam between the engine and the event loop: asyncio natively, trio through its nurseries.
+
+Only three things differ between the two in a way that costs: starting a task, cancelling it, and knowing whether a
+cancellation came from outside. They are here; everything else is plain `await`.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+
+__all__ = ["Cancellable", "Spawner", "asyncio_task", "open_spawner", "pending_cancels"]
+
+logger = logging.getLogger(__name__)
+
+
+class Cancellable(Protocol):
+    """A running task that can be told to stop."""
+
+    def cancel(self) -> object:
+        """Asks the task to stop at its next await. Does nothing to one that has ended."""
+        ...
+
+
+class Spawner(Protocol):
+    """Owns the tasks of one connection."""
+
+    def spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> Cancellable:
+        """Starts `function(*args)` as a task."""
+        ...
+
+    async def idle(self) -> None:
+        """Waits until no task is running."""
+        ...
+
+
+def asyncio_task() -> "asyncio.Task[Any] | None":
+    """The running asyncio task; None on trio."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
+    """How many times `task` was cancelled from outside. Python 3.10 does not count; it is always 0 there."""
+    if task is None:
+        return 0
+    cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
+    return 0 if cancelling is None else cancelling()
+
+
+@asynccontextmanager
+async def open_spawner() -> AsyncGenerator[Spawner, None]:
+    """A spawner whose tasks are cancelled and awaited when the block ends."""
+    if asyncio_task() is None:
+        async with anyio.create_task_group() as group:
+            try:
+                yield _GroupSpawner(group)
+            finally:
+                group.cancel_scope.cancel()
+        return
+    spawner = _TaskSpawner()
+    try:
+        yield spawner
+    finally:
+        await spawner.cancel_all()
+
+
+class _TaskSpawner:
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> Cancellable:
+        task = self._loop.create_task(function(*args))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            logger.error("a task of the connection failed", exc_info=failure)
+
+    async def idle(self) -> None:
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def cancel_all(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        with anyio.CancelScope(shield=True):
+            await self.idle()
+
+
+class _GroupSpawner:
+    def __init__(self, group: anyio.abc.TaskGroup) -> None:
+        self._group = group
+        self._running = 0
+        self._ended: anyio.Event | None = None
+
+    def spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> Cancellable:
+        scope = anyio.CancelScope()
+        self._running += 1
+        self._group.start_soon(self._run, scope, function, *args)
+        return scope
+
+    async def _run(self, scope: anyio.CancelScope, function: Callable[..., Awaitable[None]], *args: Any) -> None:
+        try:
+            with scope:
+                await function(*args)
+        except Exception:
+            logger.exception("a task of the connection failed")
+        finally:
+            self._running -= 1
+            if self._ended is not None and not self._running:
+                self._ended.set()
+
+    async def idle(self) -> None:
+        while self._running:
+            self._ended = anyio.Event()
+            await self._ended.wait()

@@ -1,0 +1,212 @@
+"""One inbound message, from the parsed request to the bytes of its answer.
+
+The engine owns no loop and no task: a transport calls it in the task it already has. What it serves comes from a
+`Role`; the engine is the same for servers and clients.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mcp.engine.exchange import Exchange
+from mcp.engine.isolation import contained
+from mcp.protocol.codec import Notification, Request, dumps, encode_error, encode_result
+from mcp.protocol.eras import Envelope
+from mcp.protocol.results import InvalidResultError, ResultShape, Stamp, plain
+from mcp.shared.exceptions import MCPError
+from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+
+__all__ = ["Engine", "HandlerResult", "Reply", "Role", "Route", "invalid_params"]
+
+logger = logging.getLogger(__name__)
+
+HandlerResult = BaseModel | dict[str, Any] | None
+
+
+class HandlerContext(Protocol):
+    """What the engine reads of the context that handlers and middleware get."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def params(self) -> Any: ...
+
+    @property
+    def request_id(self) -> Any: ...
+
+
+ContextT = TypeVar("ContextT", bound=HandlerContext)
+
+
+class Route(NamedTuple):
+    """A method, ready to run.
+
+    Attributes:
+        validate: Turns raw params into the handler's params; raises `ValidationError`.
+        handler: The user's function.
+        shape: Turns what the handler returned into wire form.
+    """
+
+    validate: Callable[[Any], Any]
+    handler: Callable[[Any, Any], Awaitable[Any]]
+    shape: ResultShape
+
+
+class Role(Protocol[ContextT]):
+    """What an engine serves."""
+
+    @property
+    def middleware(self) -> Sequence[Callable[[ContextT, Callable[[ContextT], Awaitable[Any]]], Awaitable[Any]]]:
+        """The user's middleware, outermost first."""
+        ...
+
+    @property
+    def stamp(self) -> Stamp:
+        """The identity that results carry."""
+        ...
+
+    def context(self, message: Request | Notification, envelope: Envelope, exchange: Exchange) -> ContextT:
+        """The context of one message."""
+        ...
+
+    def route(self, method: str, version: str) -> Route:
+        """The route of a request method.
+
+        Raises:
+            MCPError: -32601: the revision has no such method, or nobody handles it.
+        """
+        ...
+
+    def notification_route(self, method: str, version: str) -> Route | None:
+        """The route of a notification method; None where nobody handles it."""
+        ...
+
+
+class Reply(NamedTuple):
+    """An answer, encoded.
+
+    Attributes:
+        frame: The JSON-RPC response.
+        error_code: The error's code; None for a result.
+    """
+
+    frame: bytes
+    error_code: int | None
+
+
+class Engine(Generic[ContextT]):
+    """Runs messages through middleware, validation and handlers.
+
+    Args:
+        role: What to serve.
+    """
+
+    def __init__(self, role: Role[ContextT]) -> None:
+        self._role = role
+
+    async def handle(self, request: Request, envelope: Envelope, exchange: Exchange) -> Reply:
+        """Answers a request. Whatever its handler raises becomes an error answer; only a cancellation gets out."""
+        try:
+            result = await self.call(request, envelope, exchange)
+            return Reply(encode_result(request.id, result), None)
+        except Exception as failure:
+            return self.failed(request, failure)
+
+    def failed(self, request: Request, failure: Exception) -> Reply:
+        """The error answer for what a request's handling raised."""
+        error = self.as_error(request.method, failure)
+        try:
+            frame = encode_error(request.id, error.code, error.message, error.data)
+        except ValueError:
+            logger.exception("the error that %s answered with cannot be encoded", request.method)
+            frame = encode_error(request.id, INTERNAL_ERROR, "Internal server error")
+        return Reply(frame, error.code)
+
+    async def call(self, request: Request, envelope: Envelope, exchange: Exchange) -> bytes:
+        """Runs a request and returns its result as JSON text.
+
+        Raises:
+            MCPError: The request is refused, by the engine or by its handler.
+            Exception: What the handler raised.
+        """
+        role = self._role
+        context = role.context(request, envelope, exchange)
+        if role.middleware:
+            return dumps(await contained(self._through_middleware, context, envelope))
+        route = role.route(request.method, envelope.version)
+        params = _validated(route, request.params)
+        result = await contained(route.handler, context, params)
+        return route.shape.to_json(result, role.stamp)
+
+    async def _through_middleware(self, context: ContextT, envelope: Envelope) -> Any:
+        role = self._role
+
+        async def innermost(context: ContextT) -> dict[str, Any]:
+            route = role.route(context.method, envelope.version)
+            params = _validated(route, context.params)
+            return route.shape.to_dict(await route.handler(context, params), role.stamp)
+
+        result = await _chained(role.middleware, innermost)(context)
+        return plain(result)
+
+    async def notified(self, notification: Notification, envelope: Envelope, exchange: Exchange) -> None:
+        """Delivers a notification. What its handler raises is logged; only a cancellation gets out."""
+        role = self._role
+
+        async def innermost(context: ContextT) -> None:
+            route = role.notification_route(context.method, envelope.version)
+            if route is not None:
+                await route.handler(context, _validated(route, context.params))
+
+        context = role.context(notification, envelope, exchange)
+        try:
+            await contained(_chained(role.middleware, innermost), context)
+        except Exception:
+            logger.exception("handling %s failed", notification.method)
+
+    @staticmethod
+    def as_error(method: str, failure: Exception) -> MCPError:
+        """The error that a caller may see. What it must not see goes to the log, with its traceback."""
+        if isinstance(failure, MCPError):
+            return failure
+        if isinstance(failure, InvalidResultError):
+            logger.error("handler for %r returned an invalid result: %s", method, failure)
+            return MCPError(INTERNAL_ERROR, "Handler returned an invalid result")
+        logger.error("handling %r raised", method, exc_info=failure)
+        return MCPError(INTERNAL_ERROR, "Internal server error")
+
+
+def _chained(middleware: Sequence[Any], innermost: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    chain = innermost
+    for layer in reversed(middleware):
+        chain = _layered(layer, chain)
+    return chain
+
+
+def _layered(layer: Callable[[Any, Any], Awaitable[Any]], rest: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def call(context: Any) -> Any:
+        return await layer(context, rest)
+
+    return call
+
+
+def _validated(route: Route, params: Any) -> Any:
+    try:
+        return route.validate({} if params is None else params)
+    except ValidationError as error:
+        raise invalid_params(error) from error
+
+
+def invalid_params(error: ValidationError) -> MCPError:
+    """The error -32602 for params that do not fit their model: each place, and what was expected there."""
+    problems = [
+        {"path": ".".join(str(part) for part in problem["loc"]), "expected": problem["msg"]}
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    text = f"Invalid request parameters: {first['path'] or 'params'}: {first['expected']}{more}"
+    return MCPError(INVALID_PARAMS, text, problems)

@@ -1,0 +1,74 @@
+"""The way back of one inbound request."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import anyio
+
+from mcp.shared.exceptions import NoBackChannelError
+
+__all__ = ["Exchange", "OneWayExchange"]
+
+
+class Exchange(Protocol):
+    """Lives as long as one inbound request, and carries what its handler sends besides the answer."""
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """The HTTP headers of the request, names in lower case; None where there are none."""
+        ...
+
+    @property
+    def request(self) -> Any:
+        """The transport's own object for the request, such as Starlette's `Request`; None where there is none."""
+        ...
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether `ask` can reach the peer."""
+        ...
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """Set when the peer cancels the request."""
+        ...
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        """Sends a notification that belongs to the request. After the answer it is dropped."""
+        ...
+
+    async def ask(self, method: str, params: dict[str, Any] | None, timeout: float | None = None) -> dict[str, Any]:
+        """Sends a request to the peer and returns the `result` member of its answer.
+
+        Raises:
+            NoBackChannelError: Era or transport have no way to ask.
+        """
+        ...
+
+
+class OneWayExchange:
+    """The parts of an exchange that are the same wherever the peer cannot be asked."""
+
+    __slots__ = ("_cancel_requested", "headers", "request")
+
+    can_ask = False
+
+    def __init__(self, headers: Mapping[str, str] | None = None, request: Any = None) -> None:
+        self.headers = headers
+        self.request = request
+        self._cancel_requested: anyio.Event | None = None
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """Set when the peer cancels the request."""
+        if self._cancel_requested is None:
+            self._cancel_requested = anyio.Event()
+        return self._cancel_requested
+
+    def cancelled(self) -> None:
+        """Notes that the peer cancelled the request. Its handler is cancelled by whoever calls this."""
+        self.cancel_requested.set()
+
+    async def ask(self, method: str, params: dict[str, Any] | None, timeout: float | None = None) -> dict[str, Any]:
+        """Refuses: a modern request cannot carry questions to the client."""
+        raise NoBackChannelError(method)

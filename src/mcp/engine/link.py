@@ -1,0 +1,42 @@
+"""A byte-stream connection as the engine sees it: whole frames in, whole frames out.
+
+A frame is one JSON-RPC message as UTF-8 JSON, without the newline that delimits it on a pipe.
+"""
+
+from typing import Protocol
+
+from mcp.protocol.codec import DecodeError
+
+__all__ = ["Frame", "Link"]
+
+Frame = bytes | DecodeError
+"""What a link receives: a frame, or the reason why one could not be taken (such as one over the size limit)."""
+
+
+class Link(Protocol):
+    """An ordered two-way path for frames."""
+
+    async def receive(self) -> list[Frame]:
+        """Every frame that has arrived, at least one.
+
+        Raises:
+            anyio.EndOfStream: The peer has closed its side, or this side was closed.
+        """
+        ...
+
+    def send(self, frame: bytes) -> None:
+        """Queues one frame. What is queued in one turn of the loop is written together. Never waits.
+
+        Raises:
+            anyio.ClosedResourceError: This side was closed.
+            anyio.BrokenResourceError: The peer no longer reads.
+        """
+        ...
+
+    async def drain(self) -> None:
+        """Waits until the queue is short enough to take more. Returns at once when it is, or when the link is closed."""
+        ...
+
+    async def aclose(self) -> None:
+        """Writes what is queued, as far as the peer takes it within a short time, and closes both sides."""
+        ...

@@ -1,0 +1,115 @@
+"""A client and a server in one process: the handler runs in the caller's own task.
+
+Params, results and notifications still pass through JSON text, so the two sides never share an object and what would
+fail on a wire fails here.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, runtime_checkable
+
+import anyio
+
+from mcp.engine.dispatch import Engine
+from mcp.engine.exchange import OneWayExchange
+from mcp.engine.isolation import in_own_context
+from mcp.engine.requester import CallOptions, NotificationSink
+from mcp.protocol.codec import Request, RequestId, dumps, loads
+from mcp.protocol.eras import read_envelope
+from mcp.shared.exceptions import ConnectionClosedError, MCPError, RequestTimeoutError
+
+__all__ = ["LocalServer", "MemoryRequester"]
+
+
+@runtime_checkable
+class LocalServer(Protocol):
+    """A server object that a client in the same process can be given."""
+
+    def in_process(self) -> AbstractAsyncContextManager[Engine[Any]]:
+        """Enters the server's lifespan for one client, and yields the engine that answers it."""
+        ...
+
+
+class MemoryRequester:
+    """Hands requests to an engine.
+
+    Args:
+        engine: Answers them.
+        sink: Takes notifications that are not progress.
+        raise_exceptions: Say what a handler raised, instead of "Internal server error".
+    """
+
+    def __init__(self, engine: Engine[Any], sink: NotificationSink, *, raise_exceptions: bool = False) -> None:
+        self._engine = engine
+        self._sink = sink
+        self._raise_exceptions = raise_exceptions
+        self._closed = False
+
+    async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
+        """Runs a request in this task and returns its result; see `Requester.request`."""
+        if self._closed:
+            raise ConnectionClosedError
+        exchange = _MemoryExchange(self._sink, options)
+        request = Request(id, method, _through_wire(params))
+        answer = in_own_context(self._answer(request, exchange))
+        try:
+            if options.timeout is None:
+                return loads(await answer)  # pyright: ignore[reportReturnType]
+            return loads(await _within(options.timeout, answer, method))  # pyright: ignore[reportReturnType]
+        finally:
+            exchange.open = False
+
+    async def _answer(self, request: Request, exchange: "_MemoryExchange") -> bytes:
+        try:
+            return await self._engine.call(request, read_envelope(request.params), exchange)
+        except MCPError as error:
+            raise MCPError(error.code, error.message, _through_wire(error.data)) from None
+        except Exception as failure:
+            error = self._engine.as_error(request.method, failure)
+            if self._raise_exceptions:
+                raise MCPError(error.code, str(failure), error.data) from failure
+            raise error from None
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        """Drops a notification: 2026-07-28 has none from clients but `cancelled`, and here the task itself is cancelled.
+
+        Raises:
+            ConnectionClosedError: The client was closed.
+        """
+        if self._closed:
+            raise ConnectionClosedError
+
+    async def aclose(self) -> None:
+        """Refuses further requests."""
+        self._closed = True
+
+
+class _MemoryExchange(OneWayExchange):
+    __slots__ = ("_options", "_sink", "open")
+
+    def __init__(self, sink: NotificationSink, options: CallOptions) -> None:
+        super().__init__()
+        self._sink = sink
+        self._options = options
+        self.open = True
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        if not self.open:
+            return
+        wire = _through_wire(params)
+        if method == "notifications/progress":
+            if self._options.on_progress is not None and wire is not None:
+                await self._options.on_progress(wire)
+        else:
+            await self._sink(method, wire)
+
+
+async def _within(seconds: float, answer: in_own_context[bytes], method: str) -> bytes:
+    with anyio.CancelScope(deadline=anyio.current_time() + max(seconds, 0.0)) as scope:
+        return await answer
+    if scope.cancelled_caught:
+        raise RequestTimeoutError(method, seconds)
+    raise AssertionError("a scope ends with a result or a cancellation")
+
+
+def _through_wire(value: Any) -> Any:
+    return None if value is None else loads(dumps(value))

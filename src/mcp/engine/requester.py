@@ -1,0 +1,60 @@
+"""The client's seam to a transport: a request goes out, its result comes back in the caller's task."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from mcp.protocol.codec import RequestId
+
+__all__ = ["CallOptions", "NotificationSink", "Requester"]
+
+NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
+"""Takes a notification (method, params) that arrived from the server. Never raises."""
+
+
+class CallOptions(NamedTuple):
+    """What one request may want besides its params.
+
+    Attributes:
+        timeout: Seconds to wait for the result; None waits for ever.
+        headers: HTTP headers for this request alone; other transports ignore them.
+        on_progress: Takes the params of each `notifications/progress` for this request, in the caller's task,
+            in order, before the call returns. Never raises.
+    """
+
+    timeout: float | None = None
+    headers: Mapping[str, str] | None = None
+    on_progress: "Callable[[dict[str, Any]], Awaitable[None]] | None" = None
+
+
+class Requester(Protocol):
+    """An open connection from a client to a server."""
+
+    async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
+        """Sends a request and returns the `result` member of its answer, as parsed JSON.
+
+        A caller that is cancelled, or that times out, cancels the request at the server in the transport's way.
+
+        Args:
+            id: The request's id; it is also its progress token where `params["_meta"]["progressToken"]` says so.
+            method: The request's method.
+            params: The params in wire form, `_meta` included.
+            options: Time limit, headers, progress.
+
+        Raises:
+            MCPError: The server answered with an error.
+            RequestTimeoutError: No answer within `options.timeout`.
+            TransportError: The connection failed.
+        """
+        ...
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        """Sends a notification.
+
+        Raises:
+            TransportError: The connection failed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Ends the connection; pending requests fail with `ConnectionClosedError`."""
+        ...

@@ -1,0 +1,31 @@
+"""Packages whose names are loaded when they are first used (PEP 562), so that importing one costs next to nothing."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_exports"]
+
+
+def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package that re-exports names from their homes.
+
+    Args:
+        package: The package's `__name__`.
+        homes: The module of each name; `module:attribute` where the name there is another.
+    """
+
+    def get(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, attribute = home.partition(":")
+        value = getattr(import_module(module), attribute or name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, names

@@ -1,0 +1,191 @@
+"""From what a handler returned to the `result` member on the wire.
+
+What differs between revisions is data here: whether results carry a `resultType`, the server's identity, and cache
+hints. A model goes straight to bytes, and what the SDK adds is spliced in; a dict, or a server whose middleware must
+see the finished wire form, goes through a dict. Both ways give the same JSON.
+
+Specification: basic/index under "ResultType" and "Per-response protocol fields", server/utilities/caching.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ValidationError
+
+from mcp.protocol.codec import dumps
+from mcp.types.base import SERVER_INFO_META_KEY
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+__all__ = ["InvalidResultError", "ResultShape", "Stamp", "WireRules", "plain", "wire_rules"]
+
+
+@dataclass(frozen=True)
+class WireRules:
+    """What the results of one revision carry besides what their handler put there.
+
+    Attributes:
+        result_type: Every result says `resultType`; without it, the member is dropped.
+        stamp: Every result names the server in `_meta`.
+        cache_hints: Results of cacheable methods carry `ttlMs` and `cacheScope`; without it, both are dropped.
+    """
+
+    result_type: bool
+    stamp: bool
+    cache_hints: bool
+
+
+_MODERN = WireRules(result_type=True, stamp=True, cache_hints=True)
+_HANDSHAKE = WireRules(result_type=False, stamp=False, cache_hints=False)
+_RULES: Mapping[str, WireRules] = {
+    **dict.fromkeys(HANDSHAKE_PROTOCOL_VERSIONS, _HANDSHAKE),
+    **dict.fromkeys(MODERN_PROTOCOL_VERSIONS, _MODERN),
+}
+_MODERN_ONLY_MEMBERS = ("resultType", "ttlMs", "cacheScope")
+
+
+def wire_rules(version: str) -> WireRules:
+    """The rules of a protocol revision."""
+    return _RULES[version]
+
+
+class InvalidResultError(Exception):
+    """A handler returned something that cannot be the result of its method. The text says what."""
+
+
+class Stamp:
+    """A server's identity as results carry it, encoded once.
+
+    Attributes:
+        info: The server's `Implementation` in wire form.
+    """
+
+    __slots__ = ("info", "tail", "typed_tail")
+
+    def __init__(self, info: dict[str, Any]) -> None:
+        self.info = info
+        meta = dumps({SERVER_INFO_META_KEY: info})
+        self.tail = b',"_meta":' + meta + b"}"
+        self.typed_tail = b',"resultType":"complete"' + self.tail
+
+
+class ResultShape:
+    """How the results of one method become wire form under one revision's rules.
+
+    Args:
+        rules: The revision's rules.
+        model: The method's result model, which dicts are checked against; None checks nothing.
+        cacheable: Whether results of the method carry cache hints.
+        hint: `ttlMs` and `cacheScope` for results whose handler set none.
+    """
+
+    __slots__ = ("_cacheable", "_hint", "_model", "_rules", "_splicers")
+
+    def __init__(
+        self,
+        rules: WireRules,
+        *,
+        model: type[BaseModel] | None = None,
+        cacheable: bool = False,
+        hint: tuple[int, Literal["public", "private"]] | None = None,
+    ) -> None:
+        self._rules = rules
+        self._model = model
+        self._cacheable = cacheable
+        self._hint = hint
+        self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], bytes] | None] = {}
+
+    def to_json(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> bytes:
+        """The result as JSON text.
+
+        Raises:
+            InvalidResultError: It cannot be a result of the method.
+            ValueError: It holds something that has no JSON form.
+        """
+        if isinstance(result, BaseModel):
+            kind = type(result)
+            try:
+                splice = self._splicers[kind]
+            except KeyError:
+                splice = self._splicers[kind] = self._splicer(kind)
+            if splice is not None and getattr(result, "meta", None) is None:
+                return splice(result, stamp)
+        return dumps(self.to_dict(result, stamp))
+
+    def to_dict(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> dict[str, Any]:
+        """The result as the dict that `to_json` would encode."""
+        wire = self._plain(result)
+        if not self._rules.result_type:
+            for member in _MODERN_ONLY_MEMBERS:
+                wire.pop(member, None)
+            return wire
+        wire.setdefault("resultType", "complete")
+        if self._cacheable and wire["resultType"] == "complete":
+            self._default_hints(wire)
+        meta = wire.pop("_meta", None)
+        if meta is not None and not isinstance(meta, dict):
+            raise InvalidResultError(f"_meta of a result must be an object, got {type(meta).__name__}")
+        wire["_meta"] = {SERVER_INFO_META_KEY: stamp.info, **cast("dict[str, Any]", meta or {})}
+        return wire
+
+    def _plain(self, result: object) -> dict[str, Any]:
+        if isinstance(result, BaseModel):
+            return plain(self._hinted(result) if self._hint is not None else result)
+        wire = plain(result)
+        if self._model is not None and wire.get("resultType", "complete") == "complete":
+            try:
+                self._model.model_validate(wire)
+            except ValidationError as error:
+                raise InvalidResultError(f"not a valid {self._model.__name__}: {error}") from error
+        return wire
+
+    def _default_hints(self, wire: dict[str, Any]) -> None:
+        ttl_ms, scope = self._hint or (0, "private")
+        wire.setdefault("ttlMs", ttl_ms)
+        wire.setdefault("cacheScope", scope)
+
+    def _hinted(self, result: BaseModel) -> BaseModel:
+        """The result with the hint in the fields that the handler left alone."""
+        fields = type(result).model_fields
+        hint = zip(("ttl_ms", "cache_scope"), self._hint or (), strict=False)
+        update = {name: value for name, value in hint if name in fields and name not in result.model_fields_set}
+        return result.model_copy(update=update) if update else result
+
+    def _splicer(self, kind: type[BaseModel]) -> Callable[[BaseModel, Stamp], bytes] | None:
+        """The fast way for results of this class; None where only the dict way is right."""
+        fields = kind.model_fields
+        others = any("_meta" in (f.alias, f.serialization_alias) for name, f in fields.items() if name != "meta")
+        open_ended = kind.model_config.get("extra") == "allow"
+        foreign_meta = "meta" in fields and fields["meta"].alias != "_meta"
+        lacks_hints = self._cacheable and "ttl_ms" not in fields and "input_requests" not in fields
+        if not self._rules.stamp or others or open_ended or foreign_meta or lacks_hints:
+            return None
+        typed = "result_type" in fields
+        if not kind.__pydantic_complete__:
+            kind.model_rebuild()
+        encode = kind.__pydantic_serializer__.to_json
+        hinted = self._hinted if self._hint is not None else None
+
+        def splice(result: BaseModel, stamp: Stamp) -> bytes:
+            if hinted is not None:
+                result = hinted(result)
+            body = encode(result, by_alias=True, exclude_none=True)
+            tail = stamp.tail if typed else stamp.typed_tail
+            return body[:-1] + tail if body != b"{}" else b"{" + tail[1:]
+
+        return splice
+
+
+def plain(result: object) -> dict[str, Any]:
+    """What a handler or a middleware returned, as a dict in wire form, with nothing added.
+
+    Raises:
+        InvalidResultError: It is neither a model, nor a dict, nor None.
+    """
+    if isinstance(result, BaseModel):
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if result is None:
+        return {}
+    if isinstance(result, dict):
+        return dict(cast("dict[str, Any]", result))
+    raise InvalidResultError(f"expected a pydantic model, a dict or None, got {type(result).__name__}")

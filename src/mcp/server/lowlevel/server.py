@@ -1,0 +1,460 @@
+"""The raw protocol server.
+
+A `Server` is a table of handlers, one per method, and the facts it announces about itself. Everything it does with a
+message happens in the engine; everything it does with bytes, in a transport.
+"""
+
+import logging
+import warnings
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from pydantic import BaseModel
+from typing_extensions import TypeVar
+
+from mcp import types
+from mcp.engine.dispatch import Engine
+from mcp.protocol.eras import SERVED_VERSIONS
+from mcp.protocol.results import Stamp
+from mcp.server.caching import CacheableMethod, CacheHint, validate_cache_hints
+from mcp.server.capabilities import NotificationOptions, derived_capabilities
+from mcp.server.context import HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.models import InitializationOptions
+from mcp.server.runtime import ServerRuntime
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.types.methods import METHODS
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from mcp.engine.streams import ReadStream, WriteStream
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp.shared.message import SessionMessage
+
+__all__ = [
+    "HandlerEntry",
+    "LifespanResultT",
+    "NotificationHandler",
+    "NotificationOptions",
+    "RequestHandler",
+    "Server",
+    "lifespan",
+]
+
+logger = logging.getLogger(__name__)
+
+LifespanResultT = TypeVar("LifespanResultT", default=dict[str, Any])
+_ParamsT = TypeVar("_ParamsT", bound=BaseModel, default=BaseModel)
+_ResultT = TypeVar("_ResultT", default=Any)
+
+RequestHandler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[HandlerResult]]
+NotificationHandler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[None]]
+
+_Handler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[_ResultT]]
+_Pages = types.PaginatedRequestParams | None
+
+
+@dataclass(frozen=True)
+class HandlerEntry(Generic[LifespanResultT]):
+    """A handler and the model its params are validated against."""
+
+    params_type: type[BaseModel]
+    handler: RequestHandler[LifespanResultT, Any]
+
+
+@asynccontextmanager
+async def lifespan(_: "Server[Any]") -> AsyncIterator[dict[str, Any]]:
+    """The lifespan of a server that has none: yields an empty dict."""
+    yield {}
+
+
+async def _ping(ctx: ServerRequestContext[Any], params: types.RequestParams | None) -> types.EmptyResult:
+    return types.EmptyResult()
+
+
+_INITIALIZE_RESERVED = (
+    "'initialize' is handled by the server runner and cannot be overridden; "
+    "use Server.middleware to observe or wrap initialization"
+)
+
+
+class Server(Generic[LifespanResultT]):
+    """A server that speaks raw MCP.
+
+    Every handler is `async (ctx, params) -> result`, where the result is the method's own type. What a handler raises
+    becomes a JSON-RPC error: an `MCPError` as it is, anything else as -32603 with the details in the log only.
+
+    Args:
+        name: The server's programmatic name.
+        version: Its version.
+        title: Its name for people.
+        description: What it is for.
+        instructions: How a model should use it.
+        website_url: Where to read more.
+        icons: Images to show beside it.
+        cache_hints: How results may be cached, by method, where their handler does not say.
+        lifespan: Entered when serving starts, left when it ends; what it yields is `ctx.lifespan_context`.
+        get_tool_input_schema: Gives a tool's input schema by name, to check `Mcp-Param-*` headers against.
+        on_list_tools: Answers `tools/list`.
+        on_call_tool: Answers `tools/call`, for every tool.
+        on_list_resources: Answers `resources/list`.
+        on_list_resource_templates: Answers `resources/templates/list`.
+        on_read_resource: Answers `resources/read`.
+        on_subscribe_resource: Answers `resources/subscribe` (handshake revisions).
+        on_unsubscribe_resource: Answers `resources/unsubscribe` (handshake revisions).
+        on_subscriptions_listen: Answers `subscriptions/listen` (2026-07-28).
+        on_list_prompts: Answers `prompts/list`.
+        on_get_prompt: Answers `prompts/get`.
+        on_completion: Answers `completion/complete`.
+        on_set_logging_level: Answers `logging/setLevel` (handshake revisions; deprecated).
+        on_ping: Answers `ping` (handshake revisions).
+        on_roots_list_changed: Takes `notifications/roots/list_changed` (handshake revisions; deprecated).
+        on_progress: Takes `notifications/progress` from clients (handshake revisions; deprecated).
+
+    Raises:
+        ValueError: `cache_hints` names a method whose results are not cacheable.
+        TypeError: `cache_hints` holds something that is not a `CacheHint`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "",
+        title: str | None = None,
+        description: str | None = None,
+        instructions: str | None = None,
+        website_url: str | None = None,
+        icons: list[types.Icon] | None = None,
+        cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
+        lifespan: Callable[["Server[LifespanResultT]"], AbstractAsyncContextManager[LifespanResultT]] = lifespan,  # type: ignore[assignment]
+        get_tool_input_schema: Callable[[str], Mapping[str, Any] | None] | None = None,
+        on_list_tools: _Handler[LifespanResultT, _Pages, types.ListToolsResult] | None = None,
+        on_call_tool: _Handler[
+            LifespanResultT, types.CallToolRequestParams, types.CallToolResult | types.InputRequiredResult
+        ]
+        | None = None,
+        on_list_resources: _Handler[LifespanResultT, _Pages, types.ListResourcesResult] | None = None,
+        on_list_resource_templates: _Handler[LifespanResultT, _Pages, types.ListResourceTemplatesResult] | None = None,
+        on_read_resource: _Handler[
+            LifespanResultT, types.ReadResourceRequestParams, types.ReadResourceResult | types.InputRequiredResult
+        ]
+        | None = None,
+        on_subscribe_resource: _Handler[LifespanResultT, types.SubscribeRequestParams, types.EmptyResult] | None = None,
+        on_unsubscribe_resource: _Handler[LifespanResultT, types.UnsubscribeRequestParams, types.EmptyResult]
+        | None = None,
+        on_subscriptions_listen: _Handler[
+            LifespanResultT, types.SubscriptionsListenRequestParams, types.SubscriptionsListenResult
+        ]
+        | None = None,
+        on_list_prompts: _Handler[LifespanResultT, _Pages, types.ListPromptsResult] | None = None,
+        on_get_prompt: _Handler[
+            LifespanResultT, types.GetPromptRequestParams, types.GetPromptResult | types.InputRequiredResult
+        ]
+        | None = None,
+        on_completion: _Handler[LifespanResultT, types.CompleteRequestParams, types.CompleteResult] | None = None,
+        on_set_logging_level: _Handler[LifespanResultT, types.SetLevelRequestParams, types.EmptyResult] | None = None,
+        on_ping: _Handler[LifespanResultT, types.RequestParams | None, types.EmptyResult] = _ping,
+        on_roots_list_changed: _Handler[LifespanResultT, types.NotificationParams | None, None] | None = None,
+        on_progress: _Handler[LifespanResultT, types.ProgressNotificationParams, None] | None = None,
+    ) -> None:
+        self._stamp: Stamp | None = None
+        self.name = name
+        self.version = version
+        self.title = title
+        self.description = description
+        self.instructions = instructions
+        self.website_url = website_url
+        self.icons = icons
+        self.cache_hints: dict[str, CacheHint] = validate_cache_hints(cache_hints)
+        self.lifespan = lifespan
+        self.get_tool_input_schema = get_tool_input_schema
+        self.middleware: list[ServerMiddleware[LifespanResultT]] = []
+        self.extensions: dict[str, dict[str, Any]] = {}
+        self.handlers_revision = 0
+        self._session_manager: StreamableHTTPSessionManager | None = None
+        self._requests: dict[str, HandlerEntry[LifespanResultT]] = {}
+        self._notifications: dict[str, HandlerEntry[LifespanResultT]] = {}
+        self._register(
+            self._requests,
+            {
+                "server/discover": self._discover,
+                "ping": on_ping,
+                "tools/list": on_list_tools,
+                "tools/call": on_call_tool,
+                "resources/list": on_list_resources,
+                "resources/templates/list": on_list_resource_templates,
+                "resources/read": on_read_resource,
+                "resources/subscribe": on_subscribe_resource,
+                "resources/unsubscribe": on_unsubscribe_resource,
+                "subscriptions/listen": on_subscriptions_listen,
+                "prompts/list": on_list_prompts,
+                "prompts/get": on_get_prompt,
+                "completion/complete": on_completion,
+                "logging/setLevel": on_set_logging_level,
+            },
+        )
+        self._register(
+            self._notifications,
+            {"notifications/roots/list_changed": on_roots_list_changed, "notifications/progress": on_progress},
+        )
+        _warn_of_deprecated(on_set_logging_level, on_roots_list_changed, on_progress)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The identity is encoded once and stamped on every result, so a change of any attribute drops that copy.
+        object.__setattr__(self, name, value)
+        if name != "_stamp":
+            object.__setattr__(self, "_stamp", None)
+
+    def _register(
+        self,
+        table: dict[str, HandlerEntry[LifespanResultT]],
+        handlers: Mapping[str, Callable[..., Awaitable[Any]] | None],
+    ) -> None:
+        for method, handler in handlers.items():
+            if handler is not None:
+                table[method] = HandlerEntry(METHODS[method].params_type, handler)
+
+    def add_request_handler(
+        self,
+        method: str,
+        params_type: type[_ParamsT],
+        handler: RequestHandler[LifespanResultT, _ParamsT],
+    ) -> None:
+        """Answers a request method: one of your own, or one of the protocol's in place of what answered it before.
+
+        Args:
+            method: The method.
+            params_type: What params are validated against before `handler` runs. Derive it from `RequestParams`.
+            handler: `async (ctx, params) -> model, dict or None`.
+
+        Raises:
+            ValueError: The method is `initialize`, which opens connections and cannot be replaced.
+        """
+        if method == "initialize":
+            raise ValueError(_INITIALIZE_RESERVED)
+        self._requests[method] = HandlerEntry(params_type, handler)
+        self.handlers_revision += 1
+
+    def add_notification_handler(
+        self,
+        method: str,
+        params_type: type[_ParamsT],
+        handler: NotificationHandler[LifespanResultT, _ParamsT],
+    ) -> None:
+        """Takes a notification method.
+
+        Args:
+            method: The method.
+            params_type: What params are validated against before `handler` runs. Derive it from `NotificationParams`.
+            handler: `async (ctx, params) -> None`.
+        """
+        self._notifications[method] = HandlerEntry(params_type, handler)
+        self.handlers_revision += 1
+
+    def get_request_handler(self, method: str) -> HandlerEntry[LifespanResultT] | None:
+        """What answers a request method; None where nothing does."""
+        return self._requests.get(method)
+
+    def get_notification_handler(self, method: str) -> HandlerEntry[LifespanResultT] | None:
+        """What takes a notification method; None where nothing does."""
+        return self._notifications.get(method)
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> types.ServerCapabilities:
+        """What the server can do, derived from its handlers. A subclass may override it.
+
+        Args:
+            notification_options: The list changes that are announced.
+            experimental_capabilities: Capabilities outside the protocol.
+            extensions: Settings by extension identifier, on top of `self.extensions`.
+            protocol_version: The revision to describe; None for the handshake ones.
+        """
+        return derived_capabilities(
+            self._requests,
+            notification_options or NotificationOptions(),
+            experimental_capabilities,
+            {**self.extensions, **(extensions or {})},
+            protocol_version,
+        )
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What `run` announces on one connection. A subclass may override it.
+
+        Args:
+            notification_options: The list changes that are announced.
+            experimental_capabilities: Capabilities outside the protocol.
+            extensions: Settings by extension identifier, on top of `self.extensions`.
+        """
+        return InitializationOptions(
+            server_name=self.name,
+            server_version=self.version,
+            title=self.title,
+            description=self.description,
+            capabilities=self.get_capabilities(notification_options, experimental_capabilities, extensions),
+            instructions=self.instructions,
+            website_url=self.website_url,
+            icons=self.icons,
+        )
+
+    @property
+    def server_info(self) -> types.Implementation:
+        """Who the server is."""
+        return types.Implementation(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            description=self.description,
+            website_url=self.website_url,
+            icons=self.icons,
+        )
+
+    @property
+    def server_info_stamp(self) -> dict[str, Any]:
+        """Who the server is, in wire form: what every 2026-07-28 result carries in `_meta`."""
+        return self.server_info.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+    @property
+    def stamp(self) -> Stamp:
+        """The identity that results carry, encoded."""
+        if self._stamp is None:
+            self._stamp = Stamp(self.server_info_stamp)
+        return self._stamp
+
+    async def _discover(
+        self, ctx: ServerRequestContext[LifespanResultT], params: types.RequestParams | None
+    ) -> types.DiscoverResult:
+        return types.DiscoverResult(
+            supported_versions=list(SERVED_VERSIONS),
+            capabilities=self.get_capabilities(protocol_version=ctx.protocol_version),
+            instructions=self.instructions,
+        )
+
+    @asynccontextmanager
+    async def in_process(self) -> "AsyncGenerator[Engine[Any], None]":
+        """Serves one client in this process: enters the lifespan and yields what answers its requests."""
+        async with self.lifespan(self) as state:
+            yield ServerRuntime(self, state).engine
+
+    async def run(
+        self,
+        read_stream: "ReadStream[SessionMessage | Exception]",
+        write_stream: "WriteStream[SessionMessage]",
+        initialization_options: InitializationOptions,
+        raise_exceptions: bool = False,
+    ) -> None:
+        """Serves one connection over a pair of message streams, until the client closes its side.
+
+        The lifespan is entered first, and left after the last request has ended.
+
+        Args:
+            read_stream: Where messages come from.
+            write_stream: Where messages go.
+            initialization_options: What is announced to clients of the handshake revisions; see
+                `create_initialization_options`.
+            raise_exceptions: End the connection with what a handler raised, instead of answering with an error.
+                For tests.
+        """
+        from mcp.server.streams import serve_streams
+
+        await serve_streams(self, read_stream, write_stream, raise_exceptions=raise_exceptions)
+
+    def streamable_http_app(
+        self,
+        *,
+        streamable_http_path: str = "/mcp",
+        json_response: bool = False,
+        stateless_http: bool = False,
+        event_store: Any = None,
+        retry_interval: int | None = None,
+        max_request_body_size: int = 4 * 1024 * 1024,
+        session_idle_timeout: float | None = 1800,
+        max_sessions: int | None = 10000,
+        transport_security: "TransportSecuritySettings | None" = None,
+        host: str = "127.0.0.1",
+        auth: Any = None,
+        token_verifier: Any = None,
+        auth_server_provider: Any = None,
+        custom_starlette_routes: "list[Route] | None" = None,
+        debug: bool = False,
+    ) -> "Starlette":
+        """The server as an ASGI application that speaks streamable HTTP.
+
+        Args:
+            streamable_http_path: The path of the MCP endpoint.
+            json_response: Answer with plain JSON always; notifications of a request are dropped.
+            stateless_http: Handshake revisions without sessions. Not built yet: raises.
+            event_store: Makes handshake streams resumable. Not built yet: raises.
+            retry_interval: How long a polling client waits, in ms. Not built yet: raises.
+            max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
+            session_idle_timeout: For how many seconds a handshake session may be idle; no effect before there are any.
+            max_sessions: The most handshake sessions at a time; no effect before there are any.
+            transport_security: Which `Host` and `Origin` headers are let in.
+            host: The address that the application will be served on. On a loopback address, and without
+                `transport_security`, only loopback hosts and origins are let in.
+            auth: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
+            token_verifier: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
+            auth_server_provider: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
+            custom_starlette_routes: More routes for the application.
+            debug: Starlette's debug mode.
+
+        Raises:
+            NotImplementedError: An argument asks for something that is not built yet.
+        """
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager, build_app, refuse_unbuilt
+
+        refuse_unbuilt(
+            auth=auth,
+            token_verifier=token_verifier,
+            auth_server_provider=auth_server_provider,
+            stateless_http=stateless_http,
+            event_store=event_store,
+            retry_interval=retry_interval,
+        )
+        self._session_manager = StreamableHTTPSessionManager(
+            self,
+            json_response=json_response,
+            security_settings=transport_security,
+            max_request_body_size=max_request_body_size,
+            session_idle_timeout=session_idle_timeout,
+            max_sessions=max_sessions,
+            host=host,
+        )
+        return build_app(self._session_manager, streamable_http_path, custom_starlette_routes or [], debug=debug)
+
+    @property
+    def session_manager(self) -> "StreamableHTTPSessionManager":
+        """The manager behind the application.
+
+        Raises:
+            RuntimeError: `streamable_http_app()` was not called yet.
+        """
+        if self._session_manager is None:
+            raise RuntimeError("The session manager exists once streamable_http_app() has been called; call it first.")
+        return self._session_manager
+
+
+def _warn_of_deprecated(set_logging_level: object, roots_list_changed: object, progress: object) -> None:
+    texts = {
+        "The logging capability is deprecated as of 2026-07-28 (SEP-2577).": set_logging_level,
+        "The roots capability is deprecated as of 2026-07-28 (SEP-2577).": roots_list_changed,
+        "Client-to-server progress is deprecated as of 2026-07-28.": progress,
+    }
+    for text, handler in texts.items():
+        if handler is not None:
+            warnings.warn(text, MCPDeprecationWarning, stacklevel=3)

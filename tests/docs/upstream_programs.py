@@ -1,0 +1,330 @@
+"""What the documentation's pages say about their example programs, as checks.
+
+A check observes one thing a page states and returns it. The statement holds if what was seen equals what was
+expected. To cover another program, add a function with the `states` decorator.
+"""
+
+import contextlib
+import io
+import json
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from mcp import Client, MCPError
+from mcp.server import Server
+from mcp.types import CallToolResult, ListToolsResult, Request
+
+Observe = Callable[[ModuleType], Coroutine[Any, Any, object]]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing a page says: `observe` runs the program and must return `expected`."""
+
+    program: str
+    words: str
+    expected: object
+    observe: Observe
+
+
+STATEMENTS: list[Statement] = []
+
+
+def states(program: str, words: str, expected: object) -> Callable[[Observe], Observe]:
+    """Registers the decorated function as the check of a statement about `program`, a path without suffix."""
+
+    def register(observe: Observe) -> Observe:
+        STATEMENTS.append(Statement(program, words, expected, observe))
+        return observe
+
+    return register
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text if block.type == "text" else block.type for block in result.content]
+
+
+async def call(program: ModuleType, name: str, **arguments: object) -> CallToolResult:
+    async with Client(program.server) as client:
+        return await client.call_tool(name, arguments)
+
+
+async def failed_call(program: ModuleType, name: str, **arguments: object) -> str | tuple[int, str]:
+    async with Client(program.server) as client:
+        return await error_of(client.call_tool(name, arguments))
+
+
+async def listing(program: ModuleType) -> ListToolsResult:
+    async with Client(program.server) as client:
+        return await client.list_tools()
+
+
+async def error_of(awaitable: Awaitable[object]) -> str | tuple[int, str]:
+    """The error of a call: code and message of a protocol error, type and text of any other."""
+    try:
+        return f"no error: {await awaitable!r}"
+    except MCPError as error:
+        return error.code, error.message
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+# docs/advanced/low-level-server.md
+
+
+@states(
+    "lowlevel/tutorial001",
+    "prints the content of the call",
+    "[TextContent(type='text', text=\"Found 3 books matching 'dune' (showing up to 5).\", "
+    "annotations=None, meta=None)]",
+)
+async def _(program: ModuleType) -> object:
+    return repr((await call(program, "search_books", query="dune", limit=5)).content)
+
+
+@states("lowlevel/tutorial001", "nobody builds structured content", None)
+async def _(program: ModuleType) -> object:
+    return (await call(program, "search_books", query="dune", limit=5)).structured_content
+
+
+@states(
+    "lowlevel/tutorial001",
+    "lists the schema as typed",
+    '{"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}, '
+    '"required": ["query", "limit"]}',
+)
+async def _(program: ModuleType) -> object:
+    return json.dumps((await listing(program)).tools[0].input_schema)
+
+
+@states("lowlevel/tutorial001", "a missing argument is a protocol error", (-32603, "Internal server error"))
+async def _(program: ModuleType) -> object:
+    return await failed_call(program, "search_books", query="dune")
+
+
+@states("lowlevel/tutorial001", "raise_exceptions surfaces the real one", True)
+async def _(program: ModuleType) -> object:
+    async with Client(program.server, raise_exceptions=True) as client:
+        error = await error_of(client.call_tool("search_books", {"query": "dune"}))
+    return "'limit'" in str(error) or error
+
+
+@states("lowlevel/tutorial001", "capabilities follow the handlers", {"tools": {"listChanged": False}})
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        return client.server_capabilities.model_dump(by_alias=True, exclude_none=True)
+
+
+@states("lowlevel/tutorial002", "lists both tools", ["search_books", "add_book"])
+async def _(program: ModuleType) -> object:
+    return [tool.name for tool in (await listing(program)).tools]
+
+
+@states("lowlevel/tutorial002", "routes to the second tool", ["Added 'Dune' by Herbert (1965)."])
+async def _(program: ModuleType) -> object:
+    return texts(await call(program, "add_book", title="Dune", author="Herbert", year=1965))
+
+
+@states("lowlevel/tutorial002", "a tool never listed reaches the handler", (-32603, "Internal server error"))
+async def _(program: ModuleType) -> object:
+    return await failed_call(program, "burn_book")
+
+
+@states(
+    "lowlevel/tutorial003",
+    "the result carries both representations",
+    {
+        "content": [{"type": "text", "text": "Found 3 books matching 'dune'."}],
+        "structuredContent": {"matches": 3, "query": "dune"},
+        "isError": False,
+        "resultType": "complete",
+        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "Bookshop", "version": "2.0.0"}},
+    },
+)
+async def _(program: ModuleType) -> object:
+    result = await call(program, "search_books", query="dune", limit=5)
+    return result.model_dump(by_alias=True, exclude_none=True)
+
+
+@states("lowlevel/tutorial003", "the client refuses what the schema forbids", True)
+async def _(program: ModuleType) -> object:
+    async def call_tool(ctx: object, params: object) -> CallToolResult:
+        return CallToolResult(content=[], structured_content={"matches": "three"})
+
+    server = Server("Bookshop", on_list_tools=program.list_tools, on_call_tool=call_tool)
+    async with Client(server) as client:
+        error = await error_of(client.call_tool("search_books", {"query": "dune", "limit": 5}))
+    beginning = "RuntimeError: Invalid structured content returned by tool search_books"
+    return str(error).startswith(beginning) or error
+
+
+@states("lowlevel/tutorial004", "meta reaches the application", ["bk_17", "bk_42", "bk_99"])
+async def _(program: ModuleType) -> object:
+    return ((await call(program, "search_books", query="dune", limit=5)).meta or {})["bookshop/record_ids"]
+
+
+@states(
+    "lowlevel/tutorial005",
+    "the lifespan's catalog is searched",
+    ["Found 3 books: Dune, Dune Messiah, Children of Dune."],
+)
+async def _(program: ModuleType) -> object:
+    return texts(await call(program, "search_books", query="dune"))
+
+
+class ReindexResult(BaseModel):
+    indexed: int
+
+
+class ReindexRequest(Request[dict[str, Any], Literal["bookshop/reindex"]]):
+    method: Literal["bookshop/reindex"] = "bookshop/reindex"
+    params: dict[str, Any]
+
+
+@states("lowlevel/tutorial006", "serves a method of its own", ReindexResult(indexed=3))
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        return await client.session.send_request(ReindexRequest(params={"full": True}), ReindexResult)
+
+
+@states("lowlevel/tutorial006", "validates that method's parameters", -32602)
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        request = ReindexRequest(params={"full": "perhaps"})
+        return (await error_of(client.session.send_request(request, ReindexResult)))[0]
+
+
+@states(
+    "lowlevel/tutorial006",
+    "the handshake cannot be claimed",
+    "'initialize' is handled by the server runner and cannot be overridden; "
+    "use Server.middleware to observe or wrap initialization",
+)
+async def _(program: ModuleType) -> object:
+    try:
+        program.server.add_request_handler("initialize", program.ReindexParams, program.reindex)
+    except ValueError as error:
+        return str(error)
+    return "no error"
+
+
+@states("lowlevel/tutorial007", "2020-12 keywords arrive as written", [{"required": ["isbn"]}, False])
+async def _(program: ModuleType) -> object:
+    schema = (await listing(program)).tools[0].input_schema
+    return [schema["oneOf"][0], schema["additionalProperties"]]
+
+
+@states("lowlevel/tutorial007", "finds a book by either key", ["Found ISBN 9780441013593 on shelf C-3."])
+async def _(program: ModuleType) -> object:
+    return texts(await call(program, "find_book", isbn="9780441013593"))
+
+
+# docs/advanced/middleware.md
+
+
+async def logged_methods(program: ModuleType, mode: str) -> list[str]:
+    """The first word of each line that the program's middleware logs for a listing and a call."""
+    lines: list[str] = []
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            method, rest = record.getMessage().split(" ", 1)
+            lines.append(method if rest.startswith("took ") and rest.endswith(" ms") else f"{method} {rest}")
+
+    logger: logging.Logger = program.logger
+    logger.setLevel(logging.INFO)
+    logger.addHandler(Collect())
+    async with Client(program.server, mode=mode) as client:
+        await client.list_tools()
+        await client.call_tool("search_books", {"query": "dune"})
+    return lines
+
+
+@states("middleware/tutorial001", "two calls, three lines", ["server/discover", "tools/list", "tools/call"])
+async def _(program: ModuleType) -> object:
+    return await logged_methods(program, "auto")
+
+
+@states("middleware/tutorial001", "an unknown method passes through it too", [(-32601, "Method not found")])
+async def _(program: ModuleType) -> object:
+    seen: list[tuple[int, str]] = []
+
+    async def note(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        try:
+            return await call_next(ctx)
+        except MCPError as error:
+            seen.append((error.code, error.message))
+            raise
+
+    program.server.middleware.append(note)
+    async with Client(program.server) as client:
+        await error_of(client.session.send_request(ReindexRequest(params={}), ReindexResult))
+    return seen
+
+
+@states("middleware/tutorial001", "raising refuses one message, the next goes through", [(-32000, "no"), "1 tool"])
+async def _(program: ModuleType) -> object:
+    async def refuse_calls(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        if ctx.method == "tools/call":
+            raise MCPError(-32000, "no")
+        return await call_next(ctx)
+
+    program.server.middleware.append(refuse_calls)
+    async with Client(program.server) as client:
+        refused = await error_of(client.call_tool("search_books", {"query": "dune"}))
+        return [refused, f"{len((await client.list_tools()).tools)} tool"]
+
+
+# docs/advanced/pagination.md
+
+
+async def page(program: ModuleType, cursor: str | None) -> list[object]:
+    """First name, last name, size and next cursor of a page of resources."""
+    async with Client(program.server) as client:
+        result = await client.list_resources(cursor=cursor)
+    return [result.resources[0].name, result.resources[-1].name, len(result.resources), result.next_cursor]
+
+
+@states("pagination/tutorial001", "the first page", ["book-1", "book-10", 10, "10"])
+async def _(program: ModuleType) -> object:
+    return await page(program, None)
+
+
+@states("pagination/tutorial001", "its cursor gives the second", ["book-11", "book-20", 10, "20"])
+async def _(program: ModuleType) -> object:
+    return await page(program, "10")
+
+
+@states("pagination/tutorial001", "the tenth page is the last", ["book-91", "book-100", 10, None])
+async def _(program: ModuleType) -> object:
+    return await page(program, "90")
+
+
+@states("pagination/tutorial001", "an invented cursor", "MCPError(-32603, 'Internal server error', None)")
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        try:
+            return await client.list_resources(cursor="page-2")
+        except MCPError as error:
+            return repr(error)
+
+
+@states("pagination/tutorial002", "main() prints", "100 resources\n")
+async def _(program: ModuleType) -> object:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        await program.main()
+    return printed.getvalue()
+
+
+# docs/client/caching.md
+
+
+@states("caching/tutorial002", "the handler's ttl wins, the map's scope fills in", [1000, "public"])
+async def _(program: ModuleType) -> object:
+    result = await listing(program)
+    return [result.ttl_ms, result.cache_scope]

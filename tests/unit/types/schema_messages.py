@@ -1,0 +1,85 @@
+"""Hypothesis strategies for the messages that the JSON Schema of a protocol revision allows."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+SPEC = Path(__file__).parents[2] / "data" / "spec"
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+JSON_SCALARS = st.none() | st.booleans() | st.integers(-(2**31), 2**31) | st.text(max_size=5)
+JSON = st.recursive(
+    JSON_SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+URIS = st.sampled_from(["file:///home/me", "file:///srv/a%20b.txt"])
+
+
+@cache
+def definitions(revision: str) -> dict[str, Any]:
+    """The definitions of a revision's schema, by type name."""
+    schema = json.loads((SPEC / f"{revision}.schema.json").read_text(encoding="utf-8"))
+    return schema.get("$defs") or schema["definitions"]
+
+
+def referenced(reference: str) -> str:
+    """The type name at the end of a `$ref`."""
+    return reference.rsplit("/", 1)[-1]
+
+
+@cache
+def messages_of(revision: str, name: str) -> st.SearchStrategy[Any]:
+    """Values of the type called `name`."""
+    return st.deferred(lambda: _values(revision, definitions(revision)[name]))
+
+
+def _values(revision: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    if "$ref" in schema:
+        return messages_of(revision, referenced(schema["$ref"]))
+    if "anyOf" in schema:
+        return st.one_of([_values(revision, option) for option in schema["anyOf"]])
+    if "const" in schema:
+        return st.just(schema["const"])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    kinds = schema.get("type", "any")
+    return st.one_of([_of_kind(revision, schema, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)])
+
+
+def _of_kind(revision: str, schema: dict[str, Any], kind: str) -> st.SearchStrategy[Any]:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    match kind:
+        case "object":
+            return _objects(revision, schema)
+        case "array":
+            return st.lists(_values(revision, schema.get("items", {})), max_size=2)
+        case "string":
+            return URIS if schema.get("format") == "uri" else st.text(max_size=5)
+        case "integer":
+            return st.integers(-(2**31) if low is None else low, 2**31 if high is None else high)
+        case "number":
+            return st.floats(low, high, allow_nan=False, allow_infinity=False, width=32)
+        case "boolean":
+            return st.booleans()
+        case "null":
+            return st.none()
+        case _:
+            return JSON
+
+
+def _objects(revision: str, schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    properties = {name: _values(revision, value) for name, value in schema.get("properties", {}).items()}
+    required = set(schema.get("required", ()))
+    known = st.fixed_dictionaries(
+        {name: values for name, values in properties.items() if name in required},
+        optional={name: values for name, values in properties.items() if name not in required},
+    )
+    extra = schema.get("additionalProperties", {})
+    if properties or extra is False:
+        return known
+    # A free-form object. Beside known properties a model drops what it does not know.
+    return st.dictionaries(st.text(max_size=5), _values(revision, extra or {}), max_size=2)

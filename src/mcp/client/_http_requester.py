@@ -116,8 +116,9 @@ class HTTPRequester:
             TransportError: The server cannot be reached, or the connection broke.
             EncodeError: `params` cannot be written as JSON.
         """
-        meta = params.get("_meta") or {}
-        self._version = meta.get(PROTOCOL_VERSION_META_KEY, self._version)
+        meta: dict[str, Any] = params.get("_meta") or {}
+        if isinstance(version := meta.get(PROTOCOL_VERSION_META_KEY), str):
+            self._version = version
         headers = _headers(method, params, self._version, options.headers)
         reader = AnswerReader(id, meta.get("progressToken"), options, self._sink, self._connection.max_size)
         return await self._send(method, encode_request(id, method, params), headers, options.timeout, reader.read)

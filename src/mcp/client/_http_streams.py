@@ -4,6 +4,8 @@
 """
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
 
@@ -11,7 +13,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from mcp.client._http_requester import HTTPConnection
-from mcp.engine.backend import Cancellable, Spawner
+from mcp.engine.backend import Cancellable, Spawner, open_spawner
 from mcp.engine.requester import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
@@ -112,15 +114,21 @@ class HTTPWriteStream:
         await self.aclose()
 
 
-def open_streams(connection: HTTPConnection, spawner: Spawner) -> tuple[HTTPReadStream, HTTPWriteStream]:
-    """A pair of streams over a connection.
-
-    Args:
-        connection: Where messages go to and come from.
-        spawner: Owns the tasks that post.
-    """
-    poster = _Poster(connection, spawner)
-    return HTTPReadStream(connection, poster.arrived), HTTPWriteStream(connection, poster)
+@asynccontextmanager
+async def open_streams(connection: HTTPConnection) -> AsyncGenerator[tuple[HTTPReadStream, HTTPWriteStream], None]:
+    """A pair of streams over a connection. Leaving the block ends what is still being posted."""
+    failure: Exception | None = None
+    async with open_spawner() as spawner:
+        poster = _Poster(connection, spawner)
+        try:
+            yield HTTPReadStream(connection, poster.arrived), HTTPWriteStream(connection, poster)
+        except Exception as error:
+            # A task group would wrap it.
+            failure = error
+        finally:
+            poster.close()
+    if failure is not None:
+        raise failure
 
 
 class _Poster:
@@ -150,6 +158,11 @@ class _Poster:
         """Nothing more will be sent."""
         self._finished = True
         self._close_if_done()
+
+    def close(self) -> None:
+        """Nothing more will be sent or read."""
+        self._outlet.close()
+        self.arrived.close()
 
     def _cancel(self, id: object) -> None:
         task = self._running.pop(id, None) if isinstance(id, int | str) else None

@@ -16,7 +16,6 @@ import httpx2
 from mcp.client._http_client import create_mcp_http_client, http_client_for
 from mcp.client._http_requester import HTTPConnection, HTTPRequester
 from mcp.client._http_streams import HTTPReadStream, HTTPWriteStream, open_streams
-from mcp.engine.backend import open_spawner
 
 __all__ = [
     "DEFAULT_MAX_SSE_EVENT_SIZE",
@@ -62,21 +61,11 @@ async def streamable_http_client(
     """
     client = http_client_for(url) if http_client is None else http_client
     connection = HTTPConnection(client, url, max_size=max_sse_event_size, owns_client=http_client is None)
-    failure: Exception | None = None
     try:
-        async with open_spawner() as spawner:
-            read, write = open_streams(connection, spawner)
-            try:
-                yield read, write
-            except Exception as error:
-                # A task group would wrap it.
-                failure = error
-            await write.aclose()
-            await read.aclose()
+        async with open_streams(connection) as streams:
+            yield streams
     finally:
         await connection.aclose()
-    if failure is not None:
-        raise failure
 
 
 def http_connection_of(read: object, write: object) -> HTTPConnection | None:

@@ -39,6 +39,7 @@ class ByteLink(ABC):
         self._backlog = Backlog(self._reactor)
         self._ending = False
         self._broken = False
+        self._discarding = False
 
     async def receive(self) -> list[Frame]:
         """See `Link.receive`."""
@@ -75,14 +76,22 @@ class ByteLink(ABC):
         finally:
             self._stop_writing()
 
+    def discard(self) -> None:
+        """From now on reads only to throw away, so that a peer with something left to say is not held up."""
+        self._discarding = True
+        self._inbox.close()
+        self._taken([])
+
     def _arrived(self, chunk: bytes) -> None:
         """Takes bytes that were read."""
+        if self._discarding:
+            return
         if frames := self._framing.feed(chunk):
             self._inbox.put(frames, len(chunk))
 
     def _finish(self) -> None:
         """Nothing more will be read."""
-        if frames := self._framing.flush():
+        if not self._discarding and (frames := self._framing.flush()):
             self._inbox.put(frames, 0)
         self._inbox.finish()
 

@@ -8,10 +8,10 @@ from mcp.engine.bytelink import ByteLink
 from mcp.engine.lines import LineFraming
 from mcp.engine.threadlink import ThreadLink
 
-__all__ = ["open_link", "private_duplicate"]
+__all__ = ["open_byte_link", "private_duplicate"]
 
 
-def open_link(
+def open_byte_link(
     read_fd: int, write_fd: int, *, framing: LineFraming | None = None, nonblocking: bool = False
 ) -> ByteLink:
     """A link that owns both descriptors: watched by the event loop where it can, served by threads elsewhere.

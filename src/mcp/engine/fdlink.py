@@ -37,7 +37,7 @@ class FdLink(ByteLink):
         self._read_fd = read_fd
         self._write_fd = write_fd
         self._outbox = Outbox(self._backlog)
-        self._poll = None if nonblocking else _write_poll(write_fd)
+        self._poll = None if nonblocking else _poll(write_fd, select.POLLOUT)
         self._paused = True
         self._answering = False
         self._flush_due = False
@@ -67,6 +67,12 @@ class FdLink(ByteLink):
         if self._inbox.backlog > READ_AHEAD:
             self._paused = True
             self._reactor.remove_reader(self._read_fd)
+
+    def _read_rest(self) -> None:
+        """Ends the read side after what has arrived: to what could not be written, no answer will come."""
+        while self._read_fd >= 0 and not self._paused and _poll(self._read_fd, select.POLLIN).poll(0):
+            self._on_readable()
+        self._stop_reading()
 
     def _stop_reading(self) -> None:
         if self._read_fd < 0:
@@ -100,6 +106,7 @@ class FdLink(ByteLink):
         except OSError:
             self._broken = True
             self._stop_writing()
+            self._reactor.call_soon(self._read_rest)
         else:
             self._unwatch_writable()
         self._flush_due = False
@@ -134,7 +141,7 @@ class FdLink(ByteLink):
         self._outbox.clear()
 
 
-def _write_poll(fd: int) -> select.poll:
+def _poll(fd: int, event: int) -> select.poll:
     poll = select.poll()
-    poll.register(fd, select.POLLOUT)
+    poll.register(fd, event)
     return poll

@@ -33,6 +33,12 @@ class Inbox:
         self._finished = True
         self._wake()
 
+    def close(self) -> None:
+        """No more frames will come, and those at hand are dropped."""
+        self._frames.clear()
+        self.backlog = 0
+        self.finish()
+
     async def take(self) -> list[Frame]:
         """Every frame at hand; waits for the first.
 

@@ -1,10 +1,12 @@
 """The public face of a transport: a pair of message streams.
 
 Our own transports yield a `LinkReadStream` and a `LinkWriteStream` over one link. Whoever holds both, unwrapped and
-unused, may skip the message objects: `link_of` finds the link. For any other pair there is `StreamPairLink`.
+unused, may skip the message objects: `link_of` finds the link. Any other pair becomes a link by `StreamPairLink`.
 """
 
 from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -41,6 +43,7 @@ __all__ = [
     "WriteStream",
     "from_frame",
     "link_of",
+    "open_link",
     "open_streams",
     "to_frame",
 ]
@@ -178,6 +181,29 @@ def link_of(read: object, write: object) -> Link | None:
         return None
     untouched = not (read._arrived or read._closed or write._closed)
     return read._link if read._link is write._link and untouched else None
+
+
+@asynccontextmanager
+async def open_link(
+    read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
+) -> AsyncGenerator[Link, None]:
+    """The link under a pair of streams, or one made over them; closed when the block ends.
+
+    Args:
+        read: Where messages come from.
+        write: Where messages go.
+    """
+    link = link_of(read, write)
+    if link is not None:
+        try:
+            yield link
+        finally:
+            await link.aclose()
+        return
+    from mcp.engine.streampair import StreamPairLink
+
+    async with StreamPairLink(read, write) as link:
+        yield link
 
 
 def from_frame(frame: Frame) -> SessionMessage | Exception:

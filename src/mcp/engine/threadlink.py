@@ -6,17 +6,21 @@ a blocked call is undefined, and on Windows waits for that call to end.
 """
 
 import os
-import select
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
+from typing import Final
 
 from mcp.engine.bytelink import READ_AHEAD, READ_SIZE, ByteLink
 from mcp.engine.lines import LineFraming
 from mcp.engine.link import Frame
 
 __all__ = ["ThreadLink"]
+
+
+_RETRY_INTERVAL: Final = 0.01
 
 
 class ThreadLink(ByteLink):
@@ -127,8 +131,8 @@ def _read(fd: int) -> bytes:
         try:
             return os.read(fd, READ_SIZE)
         except BlockingIOError:
-            # Somebody who shares the description has set it to non-blocking, as terminals often are.
-            select.select([fd], [], [])
+            # Somebody who shares the description has set it to non-blocking, as happens to terminals.
+            time.sleep(_RETRY_INTERVAL)
         except OSError:
             return b""
 
@@ -139,4 +143,4 @@ def _write_all(fd: int, data: bytes) -> None:
         try:
             rest = rest[os.write(fd, rest) :]
         except BlockingIOError:
-            select.select([], [fd], [])
+            time.sleep(_RETRY_INTERVAL)

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import anyio
 
-from mcp.engine.descriptors import open_link
+from mcp.engine.descriptors import open_byte_link
 from mcp.engine.streams import TransportStreams, from_frame, open_streams, to_frame
 from mcp.server._diversion import Wire, diverted_stdin, diverted_stdout
 from mcp.shared.message import SessionMessage
@@ -46,7 +46,7 @@ async def stdio_server(
         if not isinstance(source, Wire) or not isinstance(sink, Wire):
             yield _FileReadStream(_as_file(stack, source, "r")), _FileWriteStream(_as_file(stack, sink, "w"))
             return
-        link = open_link(source.fd, sink.fd, nonblocking=sink.nonblocking)
+        link = open_byte_link(source.fd, sink.fd, nonblocking=sink.nonblocking)
         try:
             yield open_streams(link)
         finally:
@@ -83,7 +83,7 @@ def _claimed(fd: int) -> Generator[None, None, None]:
 def _as_file(stack: ExitStack, side: Wire | anyio.AsyncFile[str], mode: str) -> anyio.AsyncFile[str]:
     if not isinstance(side, Wire):
         return side
-    if side.nonblocking:
+    if sys.platform != "win32" and side.nonblocking:
         os.set_blocking(side.fd, True)
     return anyio.wrap_file(stack.enter_context(open(side.fd, mode, encoding="utf-8", newline="\n")))
 

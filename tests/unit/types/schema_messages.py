@@ -16,6 +16,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=4,
 )
+# Capabilities whose mere presence is the message: models keep none of what may be in them.
+MARKERS = {
+    *("sampling", "context", "tools", "elicitation", "form", "url", "logging", "completions"),
+    *("list", "cancel", "call", "create", "createMessage"),
+}
 URIS = st.sampled_from(["file:///home/me", "file:///srv/a%20b.txt"])
 
 
@@ -34,12 +39,18 @@ def referenced(reference: str) -> str:
 @cache
 def messages_of(revision: str, name: str) -> st.SearchStrategy[Any]:
     """Values of the type called `name`."""
-    return st.deferred(lambda: _values(revision, definitions(revision)[name]))
+    values = st.deferred(lambda: _values(revision, definitions(revision)[name]))
+    if name == "InputRequiredResult":  # whose `resultType` the schema leaves open, and the text does not
+        return values.map(lambda message: {**message, "resultType": "input_required"})
+    return values
 
 
 def _values(revision: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     if "$ref" in schema:
         return messages_of(revision, referenced(schema["$ref"]))
+    if "allOf" in schema:
+        parts = [_values(revision, part) for part in schema["allOf"]]
+        return st.tuples(*parts).map(lambda objects: {key: value for part in objects for key, value in part.items()})
     if "anyOf" in schema:
         return st.one_of([_values(revision, option) for option in schema["anyOf"]])
     if "const" in schema:
@@ -72,14 +83,22 @@ def _of_kind(revision: str, schema: dict[str, Any], kind: str) -> st.SearchStrat
 
 
 def _objects(revision: str, schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    properties = {name: _values(revision, value) for name, value in schema.get("properties", {}).items()}
+    properties = {
+        name: st.just(dict[str, Any]()) if name in MARKERS and _is_free_form(value) else _values(revision, value)
+        for name, value in schema.get("properties", {}).items()
+    }
     required = set(schema.get("required", ()))
     known = st.fixed_dictionaries(
         {name: values for name, values in properties.items() if name in required},
         optional={name: values for name, values in properties.items() if name not in required},
     )
-    extra = schema.get("additionalProperties", {})
+    extra = schema.get("additionalProperties", True)
     if properties or extra is False:
-        return known
-    # A free-form object. Beside known properties a model drops what it does not know.
-    return st.dictionaries(st.text(max_size=5), _values(revision, extra or {}), max_size=2)
+        return known  # and nothing beside it, since models drop what they do not know
+    return st.dictionaries(st.text(max_size=5), JSON if extra is True else _values(revision, extra), max_size=2)
+
+
+def _is_free_form(schema: dict[str, Any]) -> bool:
+    if "$ref" in schema:
+        return referenced(schema["$ref"]) == "JSONObject"
+    return schema.get("type") == "object" and not schema.get("properties")

@@ -417,6 +417,7 @@ class Server(Generic[LifespanResultT]):
             NotImplementedError: An argument asks for something that is not built yet.
         """
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager, build_app, refuse_unbuilt
+        from mcp.server.transport_security import settings_for_host
 
         refuse_unbuilt(
             auth=auth,
@@ -429,11 +430,10 @@ class Server(Generic[LifespanResultT]):
         self._session_manager = StreamableHTTPSessionManager(
             self,
             json_response=json_response,
-            security_settings=transport_security,
+            security_settings=transport_security or settings_for_host(host),
             max_request_body_size=max_request_body_size,
             session_idle_timeout=session_idle_timeout,
             max_sessions=max_sessions,
-            host=host,
         )
         return build_app(self._session_manager, streamable_http_path, custom_starlette_routes or [], debug=debug)
 

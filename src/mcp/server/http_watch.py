@@ -1,0 +1,128 @@
+"""Notices clients that hang up, and keeps silent answers alive, for all requests of an endpoint at once.
+
+ASGI tells of a disconnect only to whoever awaits `receive`. A task per request for that would cost more than most
+requests; so one sweep looks every 50 ms for requests that are older than a sweep, and watches those alone.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from mcp.engine.backend import asyncio_task, pending_cancels
+from mcp.server.http_exchange import HTTPExchange
+
+if TYPE_CHECKING:
+    from starlette.types import Receive
+
+__all__ = ["KEEP_ALIVE_SECONDS", "RequestWatch"]
+
+SWEEP_SECONDS: Final = 0.05
+KEEP_ALIVE_SECONDS: Final = 15.0
+"""After how long a silence an answer becomes an event stream with a comment, and how often comments are repeated."""
+
+
+class RequestWatch:
+    """Runs requests, and cancels the ones whose client hangs up."""
+
+    def __init__(self) -> None:
+        self._running: dict[_Running, None] = {}
+        self._sweeping = False
+
+    async def run(self, exchange: HTTPExchange, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+        """Awaits `work()`, which answers on `exchange`; ends it quietly when the client hangs up."""
+        task = asyncio_task()
+        if task is None:
+            await _run_in_group(exchange, receive, work)
+            return
+        running = _Running(exchange, receive, task)
+        self._running[running] = None
+        if not self._sweeping:
+            self._sweeping = True
+            asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
+        before = pending_cancels(task)
+        try:
+            await work()
+        except asyncio.CancelledError:
+            # The watcher's own cancellation ends here. One from outside goes on, also if both have come.
+            if not running.cancelled or pending_cancels(task) > before + 1:
+                raise
+        finally:
+            del self._running[running]
+            running.end()
+
+    def _sweep(self) -> None:
+        if not self._running:
+            self._sweeping = False
+            return
+        loop = asyncio.get_running_loop()
+        for running in self._running:
+            running.look(loop)
+        loop.call_later(SWEEP_SECONDS, self._sweep)
+
+
+class _Running:
+    """One request on asyncio."""
+
+    __slots__ = ("_exchange", "_receive", "_seen", "_task", "_watcher", "cancelled", "ended")
+
+    def __init__(self, exchange: HTTPExchange, receive: "Receive", task: "asyncio.Task[Any]") -> None:
+        self._exchange = exchange
+        self._receive = receive
+        self._task = task
+        self._seen = False
+        self._watcher: asyncio.Task[None] | None = None
+        self.cancelled = False
+        self.ended = False
+
+    def look(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._seen and self._watcher is None:
+            self._watcher = loop.create_task(self._watch())
+        self._seen = True
+
+    async def _watch(self) -> None:
+        alive = asyncio.get_running_loop().create_task(_keep_alive(self._exchange))
+        try:
+            await _disconnected(self._receive)
+        finally:
+            alive.cancel()
+        self._exchange.disconnect()
+        # A cancel that comes after the work has ended would hit whatever this task does next.
+        if not self.ended:
+            self.cancelled = True
+            self._task.cancel()
+
+    def end(self) -> None:
+        self.ended = True
+        if self._watcher is not None:
+            self._watcher.cancel()
+        if self.cancelled:
+            uncancel: Callable[[], int] | None = getattr(self._task, "uncancel", None)
+            if uncancel is not None:
+                uncancel()
+
+
+async def _run_in_group(exchange: HTTPExchange, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            await _disconnected(receive)
+            exchange.disconnect()
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        group.start_soon(_keep_alive, exchange)
+        await work()
+        group.cancel_scope.cancel()
+
+
+async def _disconnected(receive: "Receive") -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _keep_alive(exchange: HTTPExchange) -> None:
+    while True:
+        await anyio.sleep(KEEP_ALIVE_SECONDS)
+        await exchange.keep_alive()

@@ -1,0 +1,200 @@
+"""The application around the MCP endpoint: its lifespan, its routes."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from mcp.engine.backend import asyncio_task
+from mcp.engine.dispatch import Engine
+from mcp.engine.supervisor import Held
+from mcp.server.streamable_http import ModernEndpoint
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.routing import BaseRoute
+    from starlette.types import Receive, Scope, Send
+
+    from mcp.server.lowlevel.server import Server
+
+__all__ = [
+    "DEFAULT_MAX_SESSIONS",
+    "DEFAULT_SESSION_IDLE_TIMEOUT",
+    "StreamableHTTPASGIApp",
+    "StreamableHTTPSessionManager",
+    "build_app",
+    "refuse_unbuilt",
+]
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_MAX_SESSIONS: Final = 10000
+DEFAULT_SESSION_IDLE_TIMEOUT: Final = 1800
+
+_NOT_STARTED = """\
+The MCP application serves requests, but its lifespan was never entered, so its first request started it. Enter it where \
+your own application starts:
+
+    async with server.session_manager.run():
+        ...  # in the lifespan of the application that mounts this one
+"""
+
+
+def refuse_unbuilt(**arguments: Any) -> None:
+    """Refuses arguments whose work is not built yet: never serve unprotected what was asked to be protected.
+
+    Raises:
+        NotImplementedError: One of them asks for something.
+    """
+    asked = [name for name, value in arguments.items() if value]
+    if asked:
+        names = ", ".join(f"{name}=" for name in asked)
+        raise NotImplementedError(
+            f"{names} is not part of this version of the library yet, and the server does not start without it"
+        )
+
+
+class StreamableHTTPSessionManager:
+    """Runs one server behind an HTTP endpoint.
+
+    Args:
+        app: The server.
+        event_store: Makes handshake streams resumable. Not built yet: raises.
+        json_response: Answer with plain JSON always.
+        stateless: Handshake revisions without sessions. Not built yet: raises.
+        security_settings: Which hosts and origins are let in; None lets all in.
+        retry_interval: How long a polling client waits, in ms. Not built yet: raises.
+        session_idle_timeout: For how many seconds a handshake session may be idle; no effect before there are any.
+        max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
+        max_sessions: The most handshake sessions at a time; no effect before there are any.
+
+    Raises:
+        NotImplementedError: An argument asks for something that is not built yet.
+        ValueError: `max_request_body_size` is not positive.
+    """
+
+    def __init__(
+        self,
+        app: "Server[Any]",
+        event_store: Any = None,
+        json_response: bool = False,
+        stateless: bool = False,
+        security_settings: TransportSecuritySettings | None = None,
+        retry_interval: int | None = None,
+        session_idle_timeout: float | None = DEFAULT_SESSION_IDLE_TIMEOUT,
+        max_request_body_size: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
+        max_sessions: int | None = DEFAULT_MAX_SESSIONS,
+    ) -> None:
+        refuse_unbuilt(event_store=event_store, stateless=stateless, retry_interval=retry_interval)
+        self.app = app
+        self.event_store = event_store
+        self.json_response = json_response
+        self.stateless = stateless
+        self.security_settings = security_settings
+        self.retry_interval = retry_interval
+        self.session_idle_timeout = session_idle_timeout
+        self.max_request_body_size = max_request_body_size
+        self.max_sessions = max_sessions
+        self.asgi_app = StreamableHTTPASGIApp(self)
+        self._endpoint = ModernEndpoint(
+            app,
+            json_response=json_response,
+            security_settings=security_settings,
+            max_request_body_size=max_request_body_size,
+        )
+        self._engine: Engine[Any] | None = None
+        self._ran = False
+        self._late_start: anyio.Lock | None = None
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Enters the server's lifespan, once for all requests, and leaves it when the block ends.
+
+        Raises:
+            RuntimeError: It ran before.
+        """
+        async with self._serving():
+            yield
+
+    @asynccontextmanager
+    async def _serving(self) -> AsyncGenerator[None, None]:
+        if self._ran:
+            raise RuntimeError(
+                "StreamableHTTPSessionManager .run() can only be called once per instance. "
+                "Create a new instance if you need to run again."
+            )
+        self._ran = True
+        async with self.app.in_process() as engine:
+            self._engine = engine
+            try:
+                yield
+            finally:
+                self._engine = None
+
+    async def handle_request(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answers one HTTP request.
+
+        Raises:
+            RuntimeError: The application was shut down, or on trio: its lifespan was never entered.
+        """
+        engine = self._engine
+        if engine is None:
+            engine = await self._started_late()
+        await self._endpoint.serve(engine, scope, receive, send)
+
+    async def _started_late(self) -> Engine[Any]:
+        if self._late_start is None:
+            self._late_start = anyio.Lock()
+        async with self._late_start:
+            if self._engine is None:
+                if self._ran:
+                    raise RuntimeError("the MCP application was shut down; its lifespan has ended")
+                if asyncio_task() is None:
+                    raise RuntimeError(_NOT_STARTED.replace("so its first request started it. ", ""))
+                logger.warning("%s", _NOT_STARTED)
+                # Held by a task of its own until the event loop ends, and cancelled with it.
+                await Held(self._serving()).open()
+        assert self._engine is not None
+        return self._engine
+
+
+class StreamableHTTPASGIApp:
+    """The endpoint as a bare ASGI application.
+
+    Args:
+        session_manager: What answers.
+    """
+
+    def __init__(self, session_manager: StreamableHTTPSessionManager) -> None:
+        self.session_manager = session_manager
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answers one HTTP request."""
+        await self.session_manager.handle_request(scope, receive, send)
+
+
+def build_app(
+    manager: StreamableHTTPSessionManager, path: str, more_routes: "Sequence[BaseRoute]", *, debug: bool
+) -> "Starlette":
+    """A Starlette application with the endpoint at `path`, whose lifespan is the manager's.
+
+    Args:
+        manager: What answers at the endpoint.
+        path: The endpoint's path; it answers with and without a final slash.
+        more_routes: Routes besides the endpoint.
+        debug: Starlette's debug mode.
+    """
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with manager.run():
+            yield
+
+    paths = dict.fromkeys((path, path.rstrip("/") or "/", path.rstrip("/") + "/"))
+    routes: list[BaseRoute] = [Route(path, endpoint=manager.asgi_app) for path in paths]
+    return Starlette(debug=debug, routes=[*routes, *more_routes], lifespan=lifespan)

@@ -58,7 +58,8 @@ async def test_a_compressed_body_is_read() -> None:
 async def test_an_event_stream_is_read_however_it_is_cut(size: int) -> None:
     text = (
         b": comment\r\n\r\n"
-        b"event: message\r\ndata: " + json.dumps(notification("notifications/message", data="\u00e9\u4e16")).encode()
+        b"event: message\r\ndata: "
+        + json.dumps(notification("notifications/message", data="\u00e9\u4e16")).encode()
         # An answer over several data lines, CR as line end, an id and a delay that mean nothing in this revision.
         + b'\r\n\r\nid: 7\rretry: 10\rdata: {"jsonrpc":"2.0",\rdata: "id":1,"result":{"a":"\xc3\xa9"}}\r\r'
     )

@@ -4,13 +4,12 @@ Specification: basic/transports/streamable-http under "Receiving Messages" (2026
 """
 
 import logging
-from contextlib import aclosing
 from typing import Any
 
 import anyio
 import httpx2
 
-from mcp.client._http_client import run_out
+from mcp.client._http_client import reading, run_out
 from mcp.client._http_errors import media_type, origin_of, refusal, too_large, unexpected
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import DecodeError, ErrorResponse, Message, Notification, Request, RequestId, Response, decode
@@ -33,13 +32,15 @@ async def read_refusal(response: httpx2.Response) -> MCPError:
         message = decode(body)
     except DecodeError:
         return refusal(response, body)
-    return _as_exception(message) if isinstance(message, ErrorResponse) else refusal(response, body)
+    if isinstance(message, ErrorResponse):
+        return MCPError(message.code, message.message, message.data)
+    return refusal(response, body)
 
 
 async def _read_start(response: httpx2.Response) -> bytes:
     start = bytearray()
     with anyio.move_on_after(_REFUSAL_SECONDS):
-        async with aclosing(response.aiter_bytes()) as chunks:
+        async with reading(response) as chunks:
             async for chunk in chunks:
                 start += chunk
                 if len(start) >= _REFUSAL_SIZE:
@@ -47,8 +48,10 @@ async def _read_start(response: httpx2.Response) -> bytes:
     return bytes(start)
 
 
-def _as_exception(error: ErrorResponse) -> MCPError:
-    return MCPError(error.code, error.message, error.data)
+def _result(answer: Response | ErrorResponse) -> dict[str, Any]:
+    if isinstance(answer, ErrorResponse):
+        raise MCPError(answer.code, answer.message, answer.data)
+    return answer.result
 
 
 class AnswerReader:
@@ -96,18 +99,17 @@ class AnswerReader:
     async def _read_json(self, response: httpx2.Response) -> dict[str, Any]:
         body = await self._read_body(response)
         try:
-            message = decode(body)
+            answer = self._answer_in(decode(body))
         except DecodeError as error:
             raise unexpected(response, f"Its body is no JSON-RPC message: {error}.", body, error.code) from error
-        result = self._result_of(message)
-        if result is None:
+        if answer is None:
             raise unexpected(response, f"Its body does not answer the request {self._id!r}.", body)
-        return result
+        return _result(answer)
 
     async def _read_body(self, response: httpx2.Response) -> bytes:
         parts: list[bytes] = []
         size = 0
-        async with aclosing(response.aiter_bytes()) as chunks:
+        async with reading(response) as chunks:
             async for chunk in chunks:
                 size += len(chunk)
                 if self._limit is not None and size > self._limit:
@@ -117,53 +119,49 @@ class AnswerReader:
 
     async def _read_events(self, response: httpx2.Response) -> dict[str, Any]:
         parser = SSEParser(self._limit)
-        async with aclosing(response.aiter_bytes()) as chunks:
+        async with reading(response) as chunks:
             async for chunk in chunks:
                 try:
-                    events = parser.feed(chunk)
+                    answer = await self._take(parser.feed(chunk), response)
                 except SSEEventTooLarge as failure:
-                    events = failure.events
-                    oversized = failure
-                else:
-                    oversized = None
-                for event in events:
-                    if (result := await self._take(event, response)) is not None:
-                        await run_out(chunks)
-                        return result
-                if oversized is not None:
-                    raise too_large(response, "An event of its stream", oversized.limit) from oversized
+                    answer = await self._take(failure.events, response)
+                    if answer is None:
+                        raise too_large(response, "An event of its stream", failure.limit) from failure
+                if answer is not None:
+                    await run_out(chunks)
+                    return _result(answer)
         raise self._no_answer(response)
 
-    async def _take(self, event: SSEEvent, response: httpx2.Response) -> dict[str, Any] | None:
-        """Deals with one event; the result, if that is what it carries."""
-        if event.event != "message" or not event.raw:
-            return None
-        try:
-            message = decode(event.raw)
-        except DecodeError as error:
-            if error.response_id == self._id:
-                raise unexpected(
-                    response, f"Its answer is no JSON-RPC message: {error}.", event.raw, error.code
-                ) from error
-            logger.warning("skipped an event that is no JSON-RPC message: %s", error)
-            self._unreadable = error
-            return None
-        if isinstance(message, Notification):
-            await self._notice(message)
-            return None
-        return self._result_of(message)
+    async def _take(self, events: list[SSEEvent], response: httpx2.Response) -> Response | ErrorResponse | None:
+        """Deals with the next events; the answer, if it is among them."""
+        for event in events:
+            if event.event != "message" or not event.raw:
+                continue
+            try:
+                message = decode(event.raw)
+            except DecodeError as error:
+                self._skip(error, event, response)
+                continue
+            if isinstance(message, Notification):
+                await self._notice(message)
+            elif (answer := self._answer_in(message)) is not None:
+                return answer
+        return None
 
-    def _result_of(self, message: Message) -> dict[str, Any] | None:
-        """The result in a message that answers the request; None for any other message.
+    def _skip(self, error: DecodeError, event: SSEEvent, response: httpx2.Response) -> None:
+        """An event that is no message. If it was meant to be the answer, there is nothing left to wait for."""
+        if error.response_id == self._id:
+            raise unexpected(response, f"Its answer is no JSON-RPC message: {error}.", event.raw, error.code) from error
+        logger.warning("skipped an event that is no JSON-RPC message: %s", error)
+        self._unreadable = error
 
-        Raises:
-            MCPError: The message answers it with an error.
-        """
+    def _answer_in(self, message: Message) -> Response | ErrorResponse | None:
+        """The message if it answers the request, else None."""
         if isinstance(message, Response) and message.id == self._id:
-            return message.result
+            return message
         # A server that could not read the id answers without one, and a response can only be about this request.
         if isinstance(message, ErrorResponse) and (message.id is None or message.id == self._id):
-            raise _as_exception(message)
+            return message
         what = f"a request for {message.method!r}" if isinstance(message, Request) else "a message"
         logger.warning("ignored %s from the server that does not belong in the response to a request", what)
         return None

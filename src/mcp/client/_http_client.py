@@ -1,15 +1,15 @@
 """One POST to an MCP endpoint: the HTTP client for it, and the redirects it may follow."""
 
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import httpx2
 
 from mcp.client._http_errors import origin_of, unexpected
 
-__all__ = ["READ_TIMEOUT", "create_mcp_http_client", "discard", "http_client_for", "post", "run_out"]
+__all__ = ["READ_TIMEOUT", "create_mcp_http_client", "discard", "http_client_for", "post", "reading", "run_out"]
 
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which our own client gives an answer up; a server may hold a stream open for long."""
@@ -137,15 +137,29 @@ def _difference(source: httpx2.URL, target: httpx2.URL) -> str:
     return "has another path"
 
 
-async def discard(response: httpx2.Response) -> None:
-    """Reads a response to its end if that is near, so that the connection can be used again, and else closes it."""
-    async with aclosing(response.aiter_bytes()) as chunks:
-        await run_out(chunks)
-    await response.aclose()
+@asynccontextmanager
+async def reading(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[bytes], None]:
+    """The chunks of a body. If they are not all read when the block ends, the connection is closed at once."""
+    chunks = response.aiter_bytes()
+    try:
+        yield chunks
+    finally:
+        if not response.is_closed:
+            # Closing the iterator would leave those inside it to the garbage collector. A cancelled read ends them all.
+            with suppress(httpx2.HTTPError), anyio.CancelScope(shield=True) as scope:
+                scope.cancel()
+                async for _ in chunks:
+                    pass
 
 
 async def run_out(chunks: AsyncIterator[bytes]) -> None:
-    """Waits a moment for the end of a response of which nothing more is wanted."""
+    """Waits a moment for the end of a body of which nothing more is wanted, so that its connection can be used again."""
     with suppress(httpx2.HTTPError), anyio.move_on_after(_END_GRACE):
         async for _ in chunks:
             pass
+
+
+async def discard(response: httpx2.Response) -> None:
+    """Reads a response to its end if that is near, and else closes its connection."""
+    async with reading(response) as chunks:
+        await run_out(chunks)

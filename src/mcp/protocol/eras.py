@@ -30,6 +30,7 @@ __all__ = [
     "Envelope",
     "Era",
     "claimed_version",
+    "handshake_refused",
     "http_era",
     "read_envelope",
     "stream_era",
@@ -101,6 +102,17 @@ def unsupported_version(requested: object) -> MCPError:
         UNSUPPORTED_PROTOCOL_VERSION,
         "Unsupported protocol version",
         {"supported": list(SERVED_VERSIONS), "requested": requested if isinstance(requested, str) else str(requested)},
+    )
+
+
+def handshake_refused(message: Request | Notification) -> MCPError:
+    """What a client of a handshake revision is told, until those are served as well."""
+    requested = (message.params or {}).get("protocolVersion", "a handshake revision")
+    refusal = unsupported_version(requested)
+    return MCPError(
+        refusal.code,
+        f"{refusal.message}: {message.method!r} names no version in _meta, and handshake revisions are not served",
+        refusal.data,
     )
 
 

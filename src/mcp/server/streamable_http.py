@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.engine.dispatch import Engine, Reply
 from mcp.protocol.codec import DecodeError, Notification, Request, decode, encode_error
-from mcp.protocol.eras import Envelope, http_era, read_envelope, unsupported_version
+from mcp.protocol.eras import Envelope, handshake_refused, http_era, read_envelope
 from mcp.protocol.headers import (
     ERROR_CODE_HTTP_STATUS,
     MCP_METHOD_HEADER,
@@ -214,7 +214,7 @@ class ModernEndpoint:
                 _refuse_repeated(scope)
             version = headers.get(_VERSION)
             if http_era(None if version is None else version.decode("latin-1"), message) == "handshake":
-                raise _handshake_refused(message)
+                raise handshake_refused(message)
             if isinstance(message, Notification):
                 logger.debug("acknowledged and dropped %s: 2026-07-28 has no notifications to servers", message.method)
                 return None
@@ -269,14 +269,3 @@ def _refuse_repeated(scope: "Scope") -> None:
     repeated = find_duplicated_routing_header(names)
     if repeated is not None:
         raise MCPError(HEADER_MISMATCH, f"{repeated} header appears more than once")
-
-
-def _handshake_refused(message: Request | Notification) -> MCPError:
-    """What a client of a handshake revision is told, until this library serves those as well."""
-    params = message.params or {}
-    refusal = unsupported_version(params.get("protocolVersion", "a handshake revision"))
-    return MCPError(
-        refusal.code,
-        f"{refusal.message}: {message.method!r} names no version in _meta, and handshake revisions are not served",
-        refusal.data,
-    )

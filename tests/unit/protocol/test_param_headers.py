@@ -32,16 +32,16 @@ def annotated(name: Any = "Region", **keywords: Any) -> dict[str, Any]:
         (annotated("!#$%&'*+-.^_`|~09azAZ"), {("region",): "!#$%&'*+-.^_`|~09azAZ"}),
         (properties(a=STRING, b={"type": "string", "x-mcp-header": "B"}), {("a",): "Region", ("b",): "B"}),
         (properties(a=properties(b=properties(c=STRING))), {("a", "b", "c"): "Region"}),
-        ({"properties": {"properties": {"properties": {"properties": STRING}}}}, {("properties", "properties"): "Region"}),
+        (properties(properties=properties(properties=STRING)), {("properties", "properties"): "Region"}),
         # A property may be called like the annotation, and data is no schema.
         (properties(**{"x-mcp-header": {"type": "string"}}), {}),
         (properties(**{"x-mcp-header": STRING}), {("x-mcp-header",): "Region"}),
-        (properties(a={"type": "object", "default": STRING, "examples": [STRING], "const": STRING, "enum": [STRING]}), {}),
+        (properties(a={"default": STRING, "examples": [STRING], "const": STRING, "enum": [STRING]}), {}),
         (properties(a={"type": "string", "vendor-extension": {"x-mcp-header": "Region"}}), {}),
         ({}, {}),
         ({"properties": {}}, {}),
     ],
-)  # fmt: skip
+)
 def test_valid_annotations_are_mapped_by_their_path(schema: object, expected: dict[tuple[str, ...], str]) -> None:
     assert find_invalid(schema) is None
     assert header_map(schema) == expected
@@ -122,10 +122,9 @@ def test_an_annotation_anywhere_else_is_found(schema: object, place: str) -> Non
 
 
 def test_of_an_invalid_schema_the_valid_annotations_are_kept() -> None:
-    schema = properties(
-        a=STRING, b={"type": "number", "x-mcp-header": "B"}, c={"type": "string", "x-mcp-header": "REGION"}
-    )
-    assert header_map(schema) == {("a",): "Region"}
+    number, duplicate = {"type": "number", "x-mcp-header": "B"}, {"type": "string", "x-mcp-header": "REGION"}
+    schema = properties(a=STRING, b=number, c=duplicate, d={"type": "string", "x-mcp-header": "D"})
+    assert header_map(schema) == {("a",): "Region", ("d",): "D"}
 
 
 @pytest.mark.parametrize(
@@ -137,13 +136,12 @@ def test_what_is_no_schema_holds_no_annotation(schema: object) -> None:
     assert header_map(schema) == {}
 
 
-@pytest.mark.parametrize("keyword", ["properties", "anyOf", "items"])
-def test_a_schema_that_contains_itself_is_refused(keyword: str) -> None:
-    schema: dict[str, Any] = properties(a=STRING)
-    inner = {"x": schema, "y": schema} if keyword == "properties" else [schema, schema]
-    schema[keyword] = inner if keyword != "properties" else {"a": STRING, **dict(inner)}
-    assert find_invalid(schema) is not None
-    assert ("a",) in header_map(schema)
+def test_a_schema_that_contains_itself_is_refused() -> None:
+    for keyword in ("anyOf", "items"):
+        schema = properties(a=STRING)
+        schema[keyword] = [schema, schema]
+        assert find_invalid(schema) == f"{keyword}/0/properties/a: {UNREACHABLE}"
+        assert header_map(schema) == {("a",): "Region"}
 
 
 def test_a_cycle_without_annotations_is_refused_in_time() -> None:
@@ -210,7 +208,7 @@ def test_nested_values_are_read_at_their_exact_path() -> None:
     assert param_headers(nested, {"target": None}) == {}
 
 
-@pytest.mark.parametrize("value", [2**53, -(2**53), 10**5000, 1e300, float(2**53)])
+@pytest.mark.parametrize("value", [2**53, -(2**53), pytest.param(10**5000, id="huge"), 1e300, float(2**53)])
 def test_integers_that_other_languages_cannot_hold_are_refused(value: float) -> None:
     with pytest.raises(ValueError, match=r"the argument 'region' is beyond the integers that Mcp-Param-Region"):
         param_headers(MAP, {"region": value})

@@ -18,7 +18,7 @@ JSON = st.recursive(
 )
 # Capabilities whose mere presence is the message: models keep none of what may be in them.
 MARKERS = {
-    *("sampling", "context", "tools", "elicitation", "form", "url", "logging", "completions"),
+    *("roots", "sampling", "context", "tools", "elicitation", "form", "url", "logging", "completions"),
     *("list", "cancel", "call", "create", "createMessage"),
 }
 URIS = st.sampled_from(["file:///home/me", "file:///srv/a%20b.txt"])

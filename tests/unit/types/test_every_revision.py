@@ -66,7 +66,7 @@ def messages(draw: st.DrawFn, revision: str) -> tuple[str, Any]:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 @given(data=st.data())
-@settings(max_examples=2500, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_message_survives_parsing_and_dumping(revision: str, data: st.DataObject) -> None:
     name, message = data.draw(messages(revision))
     parsed = adapter_of(name).validate_python(message)

@@ -370,9 +370,11 @@ class Server(Generic[LifespanResultT]):
             raise_exceptions: End the connection with what a handler raised, instead of answering with an error.
                 For tests.
         """
-        from mcp.server.streams import serve_streams
+        from mcp.engine.serve import serve_link
+        from mcp.engine.streams import open_link
 
-        await serve_streams(self, read_stream, write_stream, raise_exceptions=raise_exceptions)
+        async with self.in_process() as engine, open_link(read_stream, write_stream) as link:
+            await serve_link(engine, link, raise_exceptions=raise_exceptions)
 
     def streamable_http_app(
         self,

@@ -6,11 +6,11 @@ from functools import partial
 
 import anyio
 import httpx2
-from mcp.client.streamable_http import streamable_http_client
 from measure import Effort, HttpServer, Result, http_server, run_case
 from sdk_calls import shout
 
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 ROUNDS = 5
 
@@ -18,9 +18,10 @@ ROUNDS = 5
 async def client_cpu(effort: Effort) -> Result:
     """Measures this process's CPU per call, and per POST of the same bytes to the same server."""
     calls = effort.count(500)
+    bare = httpx2.AsyncClient()
     with http_server() as server:
         recorded = await _record_a_call(server)
-        async with Client(server.url) as client, httpx2.AsyncClient() as bare:
+        async with Client(server.url) as client, bare:
             call, post = partial(shout, client, 1), partial(_post_again, bare, recorded)
             await _cpu_per_call(call, calls)
             await _cpu_per_call(post, calls)
@@ -37,10 +38,9 @@ async def _record_a_call(server: HttpServer) -> httpx2.Request:
         await request.aread()
         seen.append(request)
 
-    async with (
-        httpx2.AsyncClient(event_hooks={"request": [record]}) as http_client,
-        Client(streamable_http_client(server.url, http_client=http_client)) as client,
-    ):
+    http_client = httpx2.AsyncClient(event_hooks={"request": [record]})
+    transport = streamable_http_client(server.url, http_client=http_client)
+    async with http_client, Client(transport) as client:
         await shout(client, 1)
     return next(request for request in seen if b"tools/call" in request.content)
 

@@ -13,11 +13,10 @@ from mcp import Client, StdioServerParameters
 SERVER = StdioServerParameters(command=sys.executable, args=[str(PROGRAMS / "stdio_server.py")])
 
 
-def server_alone(in_flight: int, effort: Effort) -> Result:
+def server_alone(in_flight: int, calls: int) -> Result:
     """Measures the server's CPU seconds under a driver that writes raw lines."""
-    calls = effort.count(5000)
     with running("stdio_server.py") as server:
-        pipe_load.drive(server, calls=effort.count(1000), in_flight=in_flight)
+        pipe_load.drive(server, calls=calls // 5, in_flight=in_flight)
         before = cpu_seconds(server.pid)
         seconds = pipe_load.drive(server, calls=calls, in_flight=in_flight)
         cpu = cpu_seconds(server.pid) - before
@@ -26,9 +25,9 @@ def server_alone(in_flight: int, effort: Effort) -> Result:
 
 async def both_ends(effort: Effort) -> Result:
     """Measures the SDK's client against the SDK's server with 64 calls in flight."""
-    calls = effort.count(5000)
+    calls = effort.count(10_000)
     async with Client(SERVER) as client:
-        await shout_all(client, iter(range(effort.count(500))))
+        await shout_all(client, iter(range(calls // 10)))
         numbers, began = iter(range(calls)), time.perf_counter()
         async with anyio.create_task_group() as callers:
             for _ in range(64):
@@ -51,8 +50,8 @@ async def connect(effort: Effort) -> Result:
 if __name__ == "__main__":
     run_case(
         {
-            "sequential": lambda effort: server_alone(1, effort),
-            "in-flight": lambda effort: server_alone(64, effort),
+            "sequential": lambda effort: server_alone(1, effort.count(5_000)),
+            "in-flight": lambda effort: server_alone(64, effort.count(10_000)),
             "both-ends": lambda effort: anyio.run(both_ends, effort),
             "connect": lambda effort: anyio.run(connect, effort),
         }

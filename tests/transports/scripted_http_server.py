@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import httpx2
 from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -152,3 +153,13 @@ async def connect(url: str, noticed: Noticed | None = None, **options: Any) -> A
         connection = http_connection_of(read, write)
         assert connection is not None
         yield connection.open(sink)
+
+
+@asynccontextmanager
+async def own_client(**options: Any) -> AsyncGenerator[httpx2.AsyncClient, None]:
+    """An HTTP client of the test's own."""
+    client = httpx2.AsyncClient(**options)
+    try:
+        yield client
+    finally:
+        await client.aclose()

@@ -133,7 +133,7 @@ async def test_an_error_on_the_stream_is_raised() -> None:
         await reply.end()
 
     async with serve(handler) as server, connect(server.url) as requester:
-        with pytest.raises(MCPError, match="^broken$"):
+        with pytest.raises(MCPError, match=r"^broken$"):
             await requester.request(1, "tools/call", MODERN, CallOptions())
 
 

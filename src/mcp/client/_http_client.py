@@ -153,7 +153,7 @@ async def reading(response: httpx2.Response) -> AsyncGenerator[AsyncIterator[byt
 
 
 async def run_out(chunks: AsyncIterator[bytes]) -> None:
-    """Waits a moment for the end of a body of which nothing more is wanted, so that its connection can be used again."""
+    """Waits a moment for the end of a body that is not wanted, so that its connection can be used again."""
     with suppress(httpx2.HTTPError), anyio.move_on_after(_END_GRACE):
         async for _ in chunks:
             pass

@@ -76,16 +76,15 @@ def _endpoint(client: httpx2.AsyncClient, url: str) -> httpx2.URL:
     try:
         endpoint = client.build_request("POST", url).url
     except httpx2.InvalidURL as error:
-        raise ValueError(f"not a URL that a server can be reached at: {error}") from error
+        raise ValueError(f"expected the URL of a server, such as 'https://example.com/mcp': {error}") from error
     if endpoint.scheme not in ("http", "https") or not endpoint.host:
-        raise ValueError(
-            f"a server is reached at a URL like 'https://example.com/mcp', got one with {_lacking(endpoint)}"
+        found = (
+            f"one that starts with '{endpoint.scheme}:'" if endpoint.scheme else "one without 'http://' or 'https://'"
         )
+        raise ValueError(f"expected the URL of a server, such as 'https://example.com/mcp', got {found}")
+    if endpoint.port is not None and endpoint.port > 65535:
+        raise ValueError(f"expected the URL of a server, got one with the port {endpoint.port}")
     return endpoint
-
-
-def _lacking(url: httpx2.URL) -> str:
-    return "no host" if url.scheme in ("http", "https") else f"the scheme {url.scheme!r}"
 
 
 class HTTPRequester:

@@ -40,7 +40,7 @@ async def settle_version(session: ClientSession, mode: str, prior: types.Discove
 def _explained(error: MCPError) -> MCPError:
     """The error, with the reason why the connection cannot be used as far as this library can tell."""
     if error.code == UNSUPPORTED_PROTOCOL_VERSION:
-        data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+        data = cast("dict[str, Any]", error.data if isinstance(error.data, dict) else {})
         if not set(data.get("supported", ())) & set(HANDSHAKE_PROTOCOL_VERSIONS):
             return error
     return MCPError(

@@ -25,7 +25,7 @@ def _model_parser(model: type[BaseModel]) -> Parser[Any]:
 def parser_of(kind: type[T] | TypeAdapter[T]) -> Parser[T]:
     """The compiled validator of a model or adapter."""
     if isinstance(kind, TypeAdapter):
-        return cast("TypeAdapter[T]", kind).validate_python
+        return kind.validate_python
     return _model_parser(cast("type[BaseModel]", kind))
 
 

@@ -6,7 +6,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -64,6 +64,8 @@ IncomingMessage = types.ServerNotification | Exception
 ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
 _T = TypeVar("_T")
 
+Connector = Callable[[NotificationInbox], AbstractAsyncContextManager[Requester]]
+
 _HANDSHAKE_MISSING = "the handshake revisions (initialize) are not part of this version of the library yet"
 
 
@@ -111,18 +113,18 @@ class ClientSession:
         result_claims: Mapping[str, Sequence[Any]] | None = None,
         notification_bindings: Sequence[Any] | None = None,
         dispatcher: Any = None,
-        connector: Callable[[NotificationInbox], AbstractAsyncContextManager[Requester]] | None = None,
+        connector: "Connector | None" = None,
         output_schemas: OutputSchemas | None = None,
     ) -> None:
         if result_claims or notification_bindings:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
         if dispatcher is not None:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
-        self._connector = connector or (lambda inbox: stream_requester(read_stream, write_stream, inbox))
+        self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         self._timeout = read_timeout_seconds
         self._inbox = NotificationInbox(logging_callback, message_handler)
         self._client_info = client_info or DEFAULT_CLIENT_INFO
-        self._log_level = log_level
+        self._log_level: types.LoggingLevel | None = log_level
         self._capabilities = declared_capabilities(
             sampling=sampling_capabilities or (types.SamplingCapability() if sampling_callback else None),
             elicitation=elicitation_callback is not None,

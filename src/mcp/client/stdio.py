@@ -80,7 +80,7 @@ class StdioServerParameters(BaseModel):
     """The encoding of both pipes. The protocol demands UTF-8; this is for servers that do not keep to it."""
 
     encoding_error_handler: Literal["strict", "ignore", "replace"] = "strict"
-    """What becomes of bytes that are not in that encoding: the message is refused, or they are left out, or replaced."""
+    """What is done about bytes outside that encoding: refuse the message, leave them out, or replace them."""
 
 
 def get_default_environment() -> dict[str, str]:

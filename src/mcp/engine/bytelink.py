@@ -65,7 +65,13 @@ class ByteLink(ABC):
         try:
             await self.end_writing()
         finally:
-            self._stop_reading()
+            self.close_now()
+
+    def close_now(self) -> None:
+        """Closes both sides and drops what is queued."""
+        self._ending = True
+        self._stop_writing()
+        self._stop_reading()
 
     async def end_writing(self) -> None:
         """Writes what is queued, as far as the peer takes it within a short time, and closes the write side alone."""

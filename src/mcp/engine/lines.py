@@ -3,8 +3,10 @@
 Specification: basic/transports/stdio, "Sending Messages" and "Receiving Messages".
 """
 
+from typing import Final
+
 from mcp.engine.link import Frame
-from mcp.protocol.codec import DecodeError
+from mcp.protocol.codec import DecodeError, decode
 from mcp.types.jsonrpc import INVALID_REQUEST
 
 __all__ = ["DEFAULT_MAX_LINE_SIZE", "LineFraming"]
@@ -12,13 +14,16 @@ __all__ = ["DEFAULT_MAX_LINE_SIZE", "LineFraming"]
 DEFAULT_MAX_LINE_SIZE = 64 * 1024 * 1024
 """Bytes that one message may have before it is refused: a bound on what a peer can make this process hold."""
 
+_HEAD_SIZE: Final = 4096
+"""The part of a refused line that is searched for the message's id."""
+
 
 class LineFraming:
     """Splits a stream of bytes into frames at newlines, in time linear in the number of bytes.
 
     Args:
         max_line_size: The longest line taken, in bytes. A longer one is dropped, reported once by a `DecodeError` in
-            its place, and reading goes on behind it.
+            its place, and reading goes on behind it. The error names the message's id where that stands near the start.
     """
 
     def __init__(self, max_line_size: int = DEFAULT_MAX_LINE_SIZE) -> None:
@@ -41,7 +46,7 @@ class LineFraming:
             lines[0] = self._take_partial()
         for line in lines:
             if len(line) > self._max_line_size:
-                frames.append(self._too_long())
+                frames.append(self._too_long(line))
             elif line and not line.isspace():
                 frames.append(line[:-1] if line.endswith(b"\r") else line)
         if rest:
@@ -57,7 +62,7 @@ class LineFraming:
             return
         if len(self._partial) + len(piece) > self._max_line_size:
             # Reported now: the newline may be long in coming, and the peer may be waiting for an answer.
-            frames.append(self._too_long())
+            frames.append(self._too_long(bytes(self._partial[:_HEAD_SIZE]) + piece))
             self._partial.clear()
             self._skipping = True
         else:
@@ -69,5 +74,10 @@ class LineFraming:
         self._skipping = False
         return line
 
-    def _too_long(self) -> DecodeError:
-        return DecodeError(INVALID_REQUEST, f"Message is longer than the limit of {self._max_line_size} bytes", None)
+    def _too_long(self, line: bytes) -> DecodeError:
+        error = DecodeError(INVALID_REQUEST, f"Message is longer than the limit of {self._max_line_size} bytes")
+        try:
+            decode(line[: min(_HEAD_SIZE, self._max_line_size)])
+        except DecodeError as cut_off:
+            error.id, error.response_id = cut_off.id, cut_off.response_id
+        return error

@@ -34,7 +34,7 @@ class Link(Protocol):
         ...
 
     async def drain(self) -> None:
-        """Waits until the queue is short enough to take more. Returns at once when it is, or when the link is closed."""
+        """Waits until the queue is short enough to take more; does not wait where it is, or the link is closed."""
         ...
 
     async def aclose(self) -> None:

@@ -53,8 +53,8 @@ class MemoryRequester:
         answer = in_own_context(self._answer(request, exchange))
         try:
             if options.timeout is None:
-                return loads(await answer)  # pyright: ignore[reportReturnType]
-            return loads(await _within(options.timeout, answer, method))  # pyright: ignore[reportReturnType]
+                return loads(await answer)
+            return loads(await _within(options.timeout, answer, method))
         finally:
             exchange.open = False
 
@@ -70,7 +70,7 @@ class MemoryRequester:
             raise error from None
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
-        """Drops a notification: 2026-07-28 has none from clients but `cancelled`, and here the task itself is cancelled.
+        """Drops a notification: 2026-07-28 has none from clients but `cancelled`, which is not sent in one process.
 
         Raises:
             ConnectionClosedError: The client was closed.

@@ -184,7 +184,7 @@ def _raised(error: DecodeError) -> Any:
 
 
 class _Pending:
-    """One request that waits for its answer. Progress reports run in the waiting task, before the answer is returned."""
+    """One request that waits for its answer. Progress reports run in the waiting task, ahead of the answer."""
 
     __slots__ = ("_on_progress", "_outcome", "_progress", "_signal")
 

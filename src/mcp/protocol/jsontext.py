@@ -79,7 +79,7 @@ def _loads_marked(data: bytes | bytearray, error: ValueError) -> Any:
             return from_json(data[len(_BYTE_ORDER_MARK) :], allow_inf_nan=False)
         except ValueError as second:
             error = second
-    raise DecodeError(PARSE_ERROR, f"Parse error: {_reason(data, str(error))}")
+    raise DecodeError(PARSE_ERROR, f"Parse error: {_reason(data, str(error))}") from None
 
 
 def _reason(data: bytes | bytearray, reason: str) -> str:

@@ -62,14 +62,14 @@ class HTTPExchange(OneWayExchange):
     # `headers` and `request` cost more than most handlers, so they are made for those that look.
 
     @property
-    def headers(self) -> Mapping[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def headers(self) -> Mapping[str, str]:
         """The request's headers, names in lower case."""
         from starlette.datastructures import Headers
 
         return Headers(scope=self._scope)
 
     @property
-    def request(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def request(self) -> Any:
         """The request as Starlette sees it, its body already read."""
         from starlette.requests import Request
 

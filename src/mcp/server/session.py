@@ -349,7 +349,7 @@ def _covers(declared: Any, wanted: Any) -> bool:
     """Whether everything that `wanted` names stands in `declared` as well."""
     if isinstance(wanted, dict):
         return isinstance(declared, dict) and all(
-            key in declared and _covers(declared[key], value)  # pyright: ignore[reportUnknownArgumentType]
+            key in declared and _covers(declared[key], value)
             for key, value in wanted.items()  # pyright: ignore[reportUnknownVariableType]
         )
     return declared == wanted

@@ -5,7 +5,7 @@ Specification: basic/transports/streamable-http.
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp.engine.dispatch import Engine, Reply
 from mcp.protocol.codec import DecodeError, Notification, Request, decode, encode_error
@@ -241,6 +241,8 @@ class ModernEndpoint:
             self._check_param_headers(scope, name, request.params.get("arguments"))
 
     def _check_param_headers(self, scope: "Scope", tool: str, arguments: Any) -> None:
+        if not isinstance(arguments, dict):
+            arguments = {}
         assert self._server.get_tool_input_schema is not None
         schema = self._server.get_tool_input_schema(tool)
         if schema is None:
@@ -252,7 +254,7 @@ class ModernEndpoint:
             return
         from starlette.datastructures import Headers
 
-        problem = check_param_headers(known[1], arguments if isinstance(arguments, dict) else {}, Headers(scope=scope))
+        problem = check_param_headers(known[1], cast("dict[str, Any]", arguments), Headers(scope=scope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
 

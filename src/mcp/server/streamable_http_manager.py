@@ -1,7 +1,7 @@
 """The application around the MCP endpoint: its lifespan, its routes."""
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,8 +35,8 @@ DEFAULT_MAX_SESSIONS: Final = 10000
 DEFAULT_SESSION_IDLE_TIMEOUT: Final = 1800
 
 _NOT_STARTED = """\
-The MCP application serves requests, but its lifespan was never entered, so its first request started it. Enter it where \
-your own application starts:
+The MCP application serves requests, but its lifespan was never entered, so its first request started it. Enter it \
+where your own application starts:
 
     async with server.session_manager.run():
         ...  # in the lifespan of the application that mounts this one
@@ -110,7 +110,7 @@ class StreamableHTTPSessionManager:
         self._late_start: anyio.Lock | None = None
 
     @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
+    async def run(self) -> AsyncGenerator[None, None]:
         """Enters the server's lifespan, once for all requests, and leaves it when the block ends.
 
         Raises:
@@ -191,7 +191,7 @@ def build_app(
     from starlette.routing import Route
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
         async with manager.run():
             yield
 

@@ -145,8 +145,10 @@ class UrlElicitationRequiredError(MCPError):
 
         if error.code != URL_ELICITATION_REQUIRED:
             raise ValueError(f"expected error code {URL_ELICITATION_REQUIRED}, got {error.code}")
-        raw: list[Any] = (error.data or {}).get("elicitations", [])
-        return cls([ElicitRequestURLParams.model_validate(item) for item in raw], error.message)
+        data: dict[str, Any] = error.data or {}
+        return cls(
+            [ElicitRequestURLParams.model_validate(item) for item in data.get("elicitations", [])], error.message
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._elicitations, self.message)

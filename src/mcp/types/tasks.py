@@ -1,6 +1,8 @@
 """Tasks of revision 2025-11-25: requests that answer at once and deliver their result later."""
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from mcp.types.base import MCPModel, NotificationParams, PaginatedResult, RequestParams, Result
 from mcp.types.envelopes import Notification, PaginatedRequest, Request
@@ -28,6 +30,12 @@ class Task(MCPModel):
     last_updated_at: str
     ttl: int | None
     poll_interval: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _keep_null(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dump(self)
+        fields.setdefault("ttl", None)  # a value of its own, which the wire needs even under `exclude_none`
+        return fields
 
 
 class CreateTaskResult(Result):

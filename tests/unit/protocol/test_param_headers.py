@@ -160,9 +160,6 @@ def test_a_very_deep_schema_is_refused_without_recursion() -> None:
     reason = find_invalid(schema)
     assert reason is not None
     assert "200 levels" in reason
-    # Taken apart by hand: the interpreter frees nested values by recursion of its own.
-    while "properties" in schema:
-        schema = schema.pop("properties")["a"]
 
 
 # ------------------------------------------------------------------ the client

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from jsonschema import Draft7Validator, Draft202012Validator
 
 SPEC = Path(__file__).parents[2] / "data" / "spec"
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
@@ -29,6 +30,18 @@ def definitions(revision: str) -> dict[str, Any]:
     """The definitions of a revision's schema, by type name."""
     schema = json.loads((SPEC / f"{revision}.schema.json").read_text(encoding="utf-8"))
     return schema.get("$defs") or schema["definitions"]
+
+
+@cache
+def _validator(revision: str, name: str) -> Any:
+    keyword = "definitions" if revision < "2025-11-25" else "$defs"
+    validator = Draft7Validator if revision < "2025-11-25" else Draft202012Validator
+    return validator({"$ref": f"#/{keyword}/{name}", keyword: definitions(revision)})
+
+
+def assert_valid(revision: str, name: str, message: object) -> None:
+    """Check a message against the definition of its type in a revision's schema."""
+    _validator(revision, name).validate(message)
 
 
 def referenced(reference: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from schema_messages import REVISIONS, definitions, messages_of
+from schema_messages import REVISIONS, assert_valid, definitions, messages_of
 
 import mcp.types as types
 
@@ -57,6 +57,10 @@ def without_envelope(name: str, message: Any) -> Any:
     return message
 
 
+def with_envelope(name: str, message: Any) -> Any:
+    return {"jsonrpc": "2.0", "id": 1, **message} if name.endswith(("Request", "Notification")) else message
+
+
 @st.composite
 def messages(draw: st.DrawFn, revision: str) -> tuple[str, Any]:
     """The name of a type, and a value of it."""
@@ -71,3 +75,6 @@ def test_a_message_survives_parsing_and_dumping(revision: str, data: st.DataObje
     name, message = data.draw(messages(revision))
     parsed = adapter_of(name).validate_python(message)
     assert adapter_of(name).dump_python(parsed, mode="json", by_alias=True, exclude_unset=True) == message
+
+    dumped = adapter_of(name).dump_python(parsed, mode="json", by_alias=True, exclude_none=True)
+    assert_valid(revision, name, with_envelope(name, dumped))

@@ -6,10 +6,10 @@ message happens in the engine; everything it does with bytes, in a transport.
 
 import logging
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -49,12 +49,13 @@ logger = logging.getLogger(__name__)
 
 LifespanResultT = TypeVar("LifespanResultT", default=dict[str, Any])
 _ParamsT = TypeVar("_ParamsT", bound=BaseModel, default=BaseModel)
+_AnyParamsT = TypeVar("_AnyParamsT", default=Any)
 _ResultT = TypeVar("_ResultT", default=Any)
 
 RequestHandler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[HandlerResult]]
 NotificationHandler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[None]]
 
-_Handler = Callable[[ServerRequestContext[LifespanResultT], _ParamsT], Awaitable[_ResultT]]
+_Handler = Callable[[ServerRequestContext[LifespanResultT], _AnyParamsT], Awaitable[_ResultT]]
 _Pages = types.PaginatedRequestParams | None
 
 
@@ -67,7 +68,7 @@ class HandlerEntry(Generic[LifespanResultT]):
 
 
 @asynccontextmanager
-async def lifespan(_: "Server[Any]") -> AsyncIterator[dict[str, Any]]:
+async def lifespan(_: "Server[Any]") -> AsyncGenerator[dict[str, Any], None]:
     """The lifespan of a server that has none: yields an empty dict."""
     yield {}
 
@@ -131,7 +132,7 @@ class Server(Generic[LifespanResultT]):
         website_url: str | None = None,
         icons: list[types.Icon] | None = None,
         cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
-        lifespan: Callable[["Server[LifespanResultT]"], AbstractAsyncContextManager[LifespanResultT]] = lifespan,  # type: ignore[assignment]
+        lifespan: Callable[["Server[LifespanResultT]"], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
         get_tool_input_schema: Callable[[str], Mapping[str, Any] | None] | None = None,
         on_list_tools: _Handler[LifespanResultT, _Pages, types.ListToolsResult] | None = None,
         on_call_tool: _Handler[
@@ -217,7 +218,8 @@ class Server(Generic[LifespanResultT]):
     ) -> None:
         for method, handler in handlers.items():
             if handler is not None:
-                table[method] = HandlerEntry(METHODS[method].params_type, handler)
+                # The methods that a server handles have one params model each; only a client's have a union.
+                table[method] = HandlerEntry(cast("type[BaseModel]", METHODS[method].params_type), handler)
 
     def add_request_handler(
         self,

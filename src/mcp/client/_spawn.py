@@ -1,0 +1,85 @@
+"""Starting a server process, and saying why one cannot be started."""
+
+import errno
+import os
+import shlex
+import sys
+from typing import Any
+
+from mcp.client._process import ServerProcess
+from mcp.client.stdio import StdioServerParameters, get_default_environment
+from mcp.shared.exceptions import TransportError
+from mcp.types.jsonrpc import CONNECTION_CLOSED
+
+__all__ = ["ServerNotFoundError", "ServerStartError", "command_line", "start_process"]
+
+
+class ServerStartError(TransportError):
+    """A server process could not be started.
+
+    Args:
+        message: What could not be started, and why.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(CONNECTION_CLOSED, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,)
+
+
+class ServerNotFoundError(ServerStartError, FileNotFoundError):
+    """The server's command, or its working directory, does not exist.
+
+    Args:
+        message: What was not found, and where it was looked for.
+        filename: What was not found.
+    """
+
+    def __init__(self, message: str, filename: str) -> None:
+        super().__init__(message)
+        self.errno = errno.ENOENT
+        self.strerror = message
+        self.filename = filename
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.filename)
+
+
+def start_process(server: StdioServerParameters) -> ServerProcess:
+    """Starts a server.
+
+    Args:
+        server: How to start it.
+
+    Raises:
+        ServerStartError: It cannot be started.
+    """
+    environment = {**get_default_environment(), **(server.env or {})}
+    try:
+        if sys.platform == "win32":
+            from mcp.client._windows import start_windows_process
+
+            return start_windows_process(server, environment)
+        from mcp.client._posix import start_posix_process
+
+        return start_posix_process(server, environment)
+    except OSError as error:
+        raise _start_error(server, environment, error) from error
+
+
+def command_line(server: StdioServerParameters) -> str:
+    """The command line as one would type it."""
+    return shlex.join([server.command, *server.args])
+
+
+def _start_error(server: StdioServerParameters, environment: dict[str, str], error: OSError) -> ServerStartError:
+    if server.cwd is not None and not os.path.isdir(server.cwd):
+        message = f"Cannot start the server process {server.command!r}: no directory {str(server.cwd)!r} to start it in"
+        return ServerNotFoundError(message, str(server.cwd))
+    message = f"Cannot start the server process {server.command!r}: {error.strerror or error}"
+    if not isinstance(error, FileNotFoundError):
+        return ServerStartError(message)
+    if not os.path.dirname(server.command):
+        message += f"; it was looked for on PATH: {environment.get('PATH', os.defpath)}"
+    return ServerNotFoundError(message, server.command)

@@ -4,19 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp import types
+from mcp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mcp.types import *  # noqa: F403
 else:
     __all__ = types.__all__
 
+    _load, __dir__ = lazy_exports(__name__, dict.fromkeys(__all__, "mcp.types"))
+
     def __getattr__(name: str) -> object:
-        if name in __all__:
-            return getattr(types, name)
-        if name in ("jsonrpc", "methods", "version"):
-            return import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(types)})
+        return import_module(f"{__name__}.{name}") if name in ("jsonrpc", "methods", "version") else _load(name)

@@ -90,9 +90,10 @@ async def test_only_the_start_of_a_long_body_is_kept() -> None:
     assert failure.body == "x" * 500
 
 
-async def test_json_that_is_no_json_rpc_is_a_refusal() -> None:
-    failure = await refusal("404 Not Found", b'{"detail":"Not Found"}', "application/json")
-    assert '{"detail":"Not Found"}' in failure.message
+@pytest.mark.parametrize("body", ['{"detail":"Not Found"}', '{"jsonrpc":"2.0","id":1,"result":{}}', "[1]"])
+async def test_json_that_is_no_json_rpc_error_is_a_refusal(body: str) -> None:
+    failure = await refusal("404 Not Found", body.encode(), "application/json")
+    assert body in failure.message
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/octet-stream", None])
@@ -162,18 +163,19 @@ async def test_an_unknown_host_says_so() -> None:
 
 
 async def test_a_server_without_tls_says_what_tls_says() -> None:
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-
     async def converse(stream: SocketStream) -> None:
         async with stream:
             await stream.receive()
             await stream.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port: int = listener.extra(SocketAttribute.local_port)
+    failures: list[MCPError] = []
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, converse)
-        port = listener.extra(SocketAttribute.local_port)
-        failure = await failure_of(f"https://127.0.0.1:{port}/mcp")
+        failures.append(await failure_of(f"https://127.0.0.1:{port}/mcp"))
         group.cancel_scope.cancel()
+    [failure] = failures
     assert isinstance(failure, TransportError)
     assert failure.message.startswith(f"Cannot connect to https://127.0.0.1:{port}: ")
     assert "SSL" in failure.message
@@ -207,7 +209,7 @@ async def test_a_response_that_is_no_http_is_an_error() -> None:
 
 
 # On trio, httpx2 leaves an iterator of its own to the garbage collector here.
-@pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_a_damaged_encoding_is_an_error() -> None:
     async def handler(request: Posted, reply: Reply) -> None:
         await reply.send("200 OK", b"no gzip", "application/json", {"content-encoding": "gzip"})
@@ -251,6 +253,25 @@ async def test_a_full_pool_runs_into_the_pool_timeout_of_the_http_client() -> No
         with pytest.raises(TransportError, match=r"Too many calls at once: no free connection to http://127.0.0.1"):
             await requester.request(2, "tools/list", MODERN, CallOptions())
         group.cancel_scope.cancel()
+
+
+async def test_an_unreachable_proxy_says_so() -> None:
+    proxy = f"http://user:word@127.0.0.1:{await closed_port()}"
+    async with own_client(proxy=proxy) as http_client:
+        failure = await failure_of("http://example.com/mcp", http_client=http_client)
+    assert isinstance(failure, TransportError)
+    assert "Connection refused" in failure.message
+    assert "word" not in failure.message
+
+
+async def test_a_proxy_that_refuses_to_connect_says_so() -> None:
+    async def handler(request: Posted, reply: Reply) -> None:
+        await reply.send("407 Proxy Authentication Required", headers={"proxy-authenticate": "Basic"})
+
+    async with serve(handler) as proxy, own_client(proxy=proxy.origin) as http_client:
+        failure = await failure_of("https://example.com/mcp", http_client=http_client)
+    assert isinstance(failure, TransportError)
+    assert failure.message.startswith("Cannot reach https://example.com through the HTTP proxy: 407 Proxy Auth")
 
 
 async def test_a_closed_http_client_is_a_closed_connection() -> None:

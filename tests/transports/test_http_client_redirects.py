@@ -5,7 +5,7 @@ import pytest
 from scripted_http_server import MODERN, Posted, Reply, Server, connect, own_client, serve
 
 from mcp.engine.requester import CallOptions
-from mcp.shared.exceptions import HTTPResponseError
+from mcp.shared.exceptions import HTTPResponseError, TransportError
 
 pytestmark = pytest.mark.anyio
 
@@ -101,8 +101,9 @@ async def test_a_disguised_origin_is_seen_through(location: str) -> None:
             names = {"other": other.origin.removeprefix("http://"), "server": server.origin.removeprefix("http://")}
             await reply.send("307 Redirect", headers={"location": location.format(**names)})
 
-        async with serve(handler) as server:
-            await refusal_of(server)
+        async with serve(handler) as server, connect(server.url) as requester:
+            with pytest.raises(TransportError):
+                await requester.request(1, "tools/list", MODERN, CallOptions())
     assert other.connections == 0
 
 
@@ -124,8 +125,10 @@ async def test_a_redirect_to_https_names_the_url_to_use() -> None:
 
 @pytest.mark.parametrize("location", ["http://[", "http://a:b:c/", "mailto:me@example.com"])
 async def test_a_location_that_leads_nowhere_is_refused(location: str) -> None:
-    async with serve(redirect(307, location)) as server:
-        await refusal_of(server)
+    async with serve(redirect(307, location)) as server, connect(server.url) as requester:
+        with pytest.raises(TransportError, match=server.origin):
+            await requester.request(1, "tools/list", MODERN, CallOptions())
+    assert len(server.posted) == 1
 
 
 async def test_endless_redirects_are_given_up() -> None:

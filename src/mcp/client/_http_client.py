@@ -8,6 +8,8 @@ import anyio
 import httpx2
 
 from mcp.client._http_errors import origin_of, unexpected
+from mcp.shared.exceptions import TransportError
+from mcp.types.jsonrpc import INVALID_REQUEST
 
 __all__ = ["READ_TIMEOUT", "create_mcp_http_client", "discard", "http_client_for", "post", "reading", "run_out"]
 
@@ -86,13 +88,14 @@ async def post(
 
     Raises:
         HTTPResponseError: It is redirected elsewhere, or without end.
+        TransportError: It is redirected to something that is no URL.
         httpx2.HTTPError: Anything below HTTP.
     """
     timeout = httpx2.USE_CLIENT_DEFAULT if read_timeout is None else httpx2.Timeout(30.0, read=read_timeout)
     redirects = 0
     while True:
         request = client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
-        response = await client.send(request, stream=True, follow_redirects=False)
+        response = await _send(client, request)
         if not response.has_redirect_location:
             return response
         await discard(response)
@@ -100,6 +103,15 @@ async def post(
             raise unexpected(response, f"It was redirected {redirects} times already, and is not followed further.")
         url = _redirect_target(response)
         redirects += 1
+
+
+async def _send(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    try:
+        return await client.send(request, stream=True, follow_redirects=False)
+    except httpx2.InvalidURL as error:
+        # Some versions of httpx2 look at a redirect although they are not to follow it.
+        text = f"{origin_of(request.url)} redirects to something that is no URL: {error}"
+        raise TransportError(INVALID_REQUEST, text) from error
 
 
 def _redirect_target(response: httpx2.Response) -> httpx2.URL:

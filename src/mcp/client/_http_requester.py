@@ -158,12 +158,10 @@ class HTTPRequester:
         self._in_flight.add(scope)
         try:
             with scope:
-                response = await post(connection.client, connection.url, body, headers, self._read_timeout(timeout))
-                try:
-                    return await take(response)
-                finally:
-                    if not response.is_closed:
-                        await _abandon(response)
+                # Whatever `take` does, it reads the response to its end or closes it.
+                return await take(
+                    await post(connection.client, connection.url, body, headers, self._read_timeout(timeout))
+                )
         except (httpx2.HTTPError, httpx2.StreamError) as failure:
             if self._closed:
                 raise ConnectionClosedError from failure
@@ -202,9 +200,3 @@ async def _accept(response: httpx2.Response) -> None:
     if not response.is_success:
         raise await read_refusal(response)
     await discard(response)
-
-
-async def _abandon(response: httpx2.Response) -> None:
-    """Closes a response that was not read to its end, at once and whatever happens to the caller."""
-    with anyio.CancelScope(shield=True):
-        await response.aclose()

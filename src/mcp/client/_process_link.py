@@ -79,12 +79,9 @@ class ProcessLink:
         """Why `receive` came to its end. Waits a moment for the process to exit."""
         if self._closing:
             return ConnectionClosedError()
-        exited = False
         with anyio.move_on_after(_EXIT_STATUS_TIMEOUT):
             await self._process.exited()
-            exited = True
-        await self._stderr_read()
-        if exited:
+            await self._stderr_read()
             return ProcessExitedError(self._command, self._process.exit_code, self._pump.tail())
         return ConnectionClosedError(
             f"Connection closed: the server process {self._command!r} runs, but has closed its stdin or stdout"

@@ -1,5 +1,7 @@
 """What a client can be asked or told by its server, as types for the functions that answer."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,17 +32,17 @@ class ClientRequestContext:
         meta: Its `_meta`.
     """
 
-    session: "ClientSession"
+    session: ClientSession
     request_id: RequestId
-    meta: "types.RequestParamsMeta | None" = None
+    meta: types.RequestParamsMeta | None = None
 
 
 class SamplingFnT(Protocol):
     """Answers `sampling/createMessage`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: "types.CreateMessageRequestParams"
-    ) -> "types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData":
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
         """Samples a message from the client's model, or returns an error."""
         ...
 
@@ -49,8 +51,8 @@ class ElicitationFnT(Protocol):
     """Answers `elicitation/create`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: "types.ElicitRequestParams"
-    ) -> "types.ElicitResult | types.ErrorData":
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
         """Asks the user, or returns an error."""
         ...
 
@@ -58,7 +60,7 @@ class ElicitationFnT(Protocol):
 class ListRootsFnT(Protocol):
     """Answers `roots/list`."""
 
-    async def __call__(self, context: ClientRequestContext) -> "types.ListRootsResult | types.ErrorData":
+    async def __call__(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
         """Lists the client's root directories, or returns an error."""
         ...
 
@@ -66,7 +68,7 @@ class ListRootsFnT(Protocol):
 class LoggingFnT(Protocol):
     """Takes the server's log messages."""
 
-    async def __call__(self, params: "types.LoggingMessageNotificationParams") -> None:
+    async def __call__(self, params: types.LoggingMessageNotificationParams) -> None:
         """Takes one log message."""
         ...
 
@@ -74,7 +76,7 @@ class LoggingFnT(Protocol):
 class MessageHandlerFnT(Protocol):
     """Takes every notification of the server's, and what goes wrong on the connection."""
 
-    async def __call__(self, message: "types.ServerNotification | Exception") -> None:
+    async def __call__(self, message: types.ServerNotification | Exception) -> None:
         """Takes one of them."""
         ...
 

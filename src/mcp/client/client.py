@@ -1,5 +1,7 @@
 """The client: one object, entered with `async with`, with a method for every verb of the protocol."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -78,7 +80,7 @@ class Client:
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
-    server: "LocalServer | Transport | StdioServerParameters | str"
+    server: LocalServer | Transport | StdioServerParameters | str
     raise_exceptions: bool = field(default=False, kw_only=True)
     read_timeout_seconds: float | None = field(default=None, kw_only=True)
     sampling_callback: SamplingFnT | None = field(default=None, kw_only=True)
@@ -108,7 +110,7 @@ class Client:
         if self.validate_output not in ("error", "warn", "off"):
             raise ValueError(f"validate_output must be 'error', 'warn' or 'off', got {self.validate_output!r}")
 
-    async def __aenter__(self) -> "Client":
+    async def __aenter__(self) -> Client:
         if self._held is not None:
             raise RuntimeError("Client is already entered; cannot reenter")
         self._held = Held(self._open())

@@ -1,5 +1,7 @@
 """From what a `Client` was given to an open connection."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -19,7 +21,7 @@ __all__ = ["Transport", "open_requester", "stream_requester"]
 class Transport(Protocol):
     """Anything that can be entered with `async with` and yields a pair of message streams."""
 
-    async def __aenter__(self) -> "TransportStreams": ...
+    async def __aenter__(self) -> TransportStreams: ...
 
     async def __aexit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool | None: ...
 
@@ -47,7 +49,7 @@ async def open_requester(
         yield requester
 
 
-def _transport(target: object) -> "AbstractAsyncContextManager[TransportStreams]":
+def _transport(target: object) -> AbstractAsyncContextManager[TransportStreams]:
     if isinstance(target, str):
         from mcp.client.streamable_http import streamable_http_client
 
@@ -66,8 +68,8 @@ def _transport(target: object) -> "AbstractAsyncContextManager[TransportStreams]
 
 @asynccontextmanager
 async def stream_requester(
-    read: "ReadStream[SessionMessage | Exception] | None",
-    write: "WriteStream[SessionMessage] | None",
+    read: ReadStream[SessionMessage | Exception] | None,
+    write: WriteStream[SessionMessage] | None,
     inbox: NotificationInbox,
 ) -> AsyncGenerator[Requester, None]:
     """Speaks to a server over a pair of message streams.

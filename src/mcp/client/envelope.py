@@ -1,5 +1,7 @@
 """What a client says of itself with every request."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

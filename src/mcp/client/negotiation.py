@@ -3,6 +3,8 @@
 Specification: basic/versioning, server/discover.
 """
 
+from __future__ import annotations
+
 from typing import Any, cast
 
 from mcp import types

@@ -1,5 +1,7 @@
 """What arrives from the server unasked, on its way to the client's callbacks."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any

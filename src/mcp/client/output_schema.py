@@ -1,5 +1,7 @@
 """Checks what tools return against the output schemas they list."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections.abc import Iterable
@@ -35,7 +37,7 @@ class OutputSchemas:
         """Whether it is known if the tool has a schema, and which."""
         return tool in self._schemas
 
-    def absorb(self, tools: "Iterable[Tool]") -> None:
+    def absorb(self, tools: Iterable[Tool]) -> None:
         """Remembers the schemas of listed tools."""
         for tool in tools:
             if self._schemas.get(tool.name) != tool.output_schema:
@@ -46,7 +48,7 @@ class OutputSchemas:
         """Remembers that the server does not list this tool."""
         self._schemas[tool] = None
 
-    def check(self, tool: str, result: "CallToolResult") -> None:
+    def check(self, tool: str, result: CallToolResult) -> None:
         """Checks the result of a tool, unless it is an error.
 
         Raises:
@@ -84,7 +86,7 @@ class OutputSchemas:
         )
 
 
-def _compiled(schema: dict[str, Any]) -> "jsonschema_rs.Validator":
+def _compiled(schema: dict[str, Any]) -> jsonschema_rs.Validator:
     import jsonschema_rs
 
     try:

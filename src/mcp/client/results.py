@@ -1,5 +1,7 @@
 """From the `result` member of an answer to the model that a caller gets, and the params that answers go back in."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar, cast

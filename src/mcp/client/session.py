@@ -3,6 +3,8 @@
 `Client` is built on this class. Use it directly where a method has no verb on `Client`, or to see raw results.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -57,10 +59,26 @@ logger = logging.getLogger("client")
 DISCOVER_TIMEOUT_SECONDS = 10.0
 """How long `server/discover` may take before the server counts as one that does not know it."""
 
-DEFAULT_CLIENT_INFO = types.Implementation(name="mcp", version="0.1.0")
-"""Who a client is that does not say."""
+if TYPE_CHECKING:
+    IncomingMessage = types.ServerNotification | Exception
+    """What a message handler takes."""
 
-IncomingMessage = types.ServerNotification | Exception
+    DEFAULT_CLIENT_INFO = types.Implementation(name="mcp", version="0.1.0")
+    """Who a client is that does not say."""
+
+
+def __getattr__(name: str) -> object:
+    # Both are made when they are first used: importing this module must not build a single model.
+    if name == "IncomingMessage":
+        value: object = types.ServerNotification | Exception
+    elif name == "DEFAULT_CLIENT_INFO":
+        value = _default_client_info()
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
 ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
 _T = TypeVar("_T")
 
@@ -97,8 +115,8 @@ class ClientSession:
 
     def __init__(
         self,
-        read_stream: "ReadStream[SessionMessage | Exception] | None" = None,
-        write_stream: "WriteStream[SessionMessage] | None" = None,
+        read_stream: ReadStream[SessionMessage | Exception] | None = None,
+        write_stream: WriteStream[SessionMessage] | None = None,
         read_timeout_seconds: float | None = None,
         sampling_callback: SamplingFnT | None = None,
         elicitation_callback: ElicitationFnT | None = None,
@@ -113,7 +131,7 @@ class ClientSession:
         result_claims: Mapping[str, Sequence[Any]] | None = None,
         notification_bindings: Sequence[Any] | None = None,
         dispatcher: Any = None,
-        connector: "Connector | None" = None,
+        connector: Connector | None = None,
         output_schemas: OutputSchemas | None = None,
     ) -> None:
         if result_claims or notification_bindings:
@@ -123,7 +141,7 @@ class ClientSession:
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         self._timeout = read_timeout_seconds
         self._inbox = NotificationInbox(logging_callback, message_handler)
-        self._client_info = client_info or DEFAULT_CLIENT_INFO
+        self._client_info = client_info or _default_client_info()
         self._log_level: types.LoggingLevel | None = log_level
         self._capabilities = declared_capabilities(
             sampling=sampling_capabilities or (types.SamplingCapability() if sampling_callback else None),
@@ -288,10 +306,10 @@ class ClientSession:
 
     async def send_request(
         self,
-        request: "types.ClientRequest | types.Request[Any, Any]",
+        request: types.ClientRequest | types.Request[Any, Any],
         result_type: type[ReceiveResultT] | TypeAdapter[ReceiveResultT],
         request_read_timeout_seconds: float | None = None,
-        metadata: "ClientMessageMetadata | None" = None,
+        metadata: ClientMessageMetadata | None = None,
         progress_callback: ProgressFnT | None = None,
     ) -> ReceiveResultT:
         """Sends any request, also one of a method that the protocol does not define.
@@ -668,6 +686,11 @@ class ClientSession:
         if not self._schemas.knows(tool):
             logger.warning("Tool %s not listed by server, cannot validate any structured content", tool)
             self._schemas.absorb_unlisted(tool)
+
+
+@cache
+def _default_client_info() -> types.Implementation:
+    return types.Implementation(name="mcp", version="0.1.0")
 
 
 @cache

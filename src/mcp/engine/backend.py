@@ -58,11 +58,14 @@ def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
 async def open_spawner() -> AsyncGenerator[Spawner, None]:
     """A spawner whose tasks are cancelled and awaited when the block ends."""
     if asyncio_task() is None:
-        async with anyio.create_task_group() as group:
-            try:
-                yield _GroupSpawner(group)
-            finally:
-                group.cancel_scope.cancel()
+        group = anyio.create_task_group()
+        await group.__aenter__()
+        try:
+            yield _GroupSpawner(group)
+        finally:
+            group.cancel_scope.cancel()
+            # Not told of the block's exception, which the group would wrap.
+            await group.__aexit__(None, None, None)
         return
     spawner = _TaskSpawner()
     try:

@@ -23,32 +23,32 @@ class HandlerExit(Exception):
 async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     """Awaits `function(*args)`, and turns exits that are the handler's own doing into `HandlerExit`.
 
-    A cancellation from outside goes through untouched, and so does `KeyboardInterrupt`. What is contained: a
-    `CancelledError` that nobody asked for, `SystemExit`, `GeneratorExit`, and exception groups that hold them.
+    What is contained: a `CancelledError` that nobody asked for, `SystemExit`, and exception groups that hold them. A
+    cancellation from outside goes through untouched, and so do `KeyboardInterrupt` and the end of the coroutine itself.
     """
     task = asyncio_task()
     before = pending_cancels(task)
     try:
         return await function(*args)
-    except (Exception, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt, GeneratorExit):
         raise
     except anyio.get_cancelled_exc_class() as cancelled:
         if task is None or not hasattr(task, "cancelling") or pending_cancels(task) > before:
             raise
         raise HandlerExit("the handler cancelled itself") from cancelled
     except BaseException as exit_:
-        if pending_cancels(task) > before or _holds_cancellation(exit_):
+        from_outside: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+        if task is None or pending_cancels(task) > before:
+            # A cancelled task group may answer with a group that has the cancellation among its failures.
+            from_outside += (anyio.get_cancelled_exc_class(),)
+        if _holds(exit_, from_outside):
             raise
         raise HandlerExit(f"the handler raised {type(exit_).__name__}") from exit_
 
 
-def _holds_cancellation(error: BaseException) -> bool:
-    """On trio a cancelled nursery may answer with a group that has the cancellation among its failures."""
-    if asyncio_task() is not None:
-        return False
-    cancelled = anyio.get_cancelled_exc_class()
+def _holds(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
     nested: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    return isinstance(error, (cancelled, KeyboardInterrupt)) or any(_holds_cancellation(one) for one in nested)
+    return isinstance(error, kinds) or any(_holds(one, kinds) for one in nested)
 
 
 class in_own_context(Generic[T]):

@@ -42,8 +42,7 @@ class Held(Generic[T]):
         except asyncio.CancelledError:
             self._opened.cancel()
             self._task.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([self._task])
+            await _ended(self._task)
             raise
 
     async def _hold(self, opened: "asyncio.Future[T]", closing: asyncio.Event) -> None:
@@ -61,21 +60,27 @@ class Held(Generic[T]):
             opened.set_exception(failure)
 
     async def close(self) -> None:
-        """Leaves the manager, and raises what its exit raised."""
-        if self._task is None:
+        """Leaves the manager, and raises what its exit raised. Does nothing the second time on asyncio."""
+        if self._closing is None:
             await self._manager.__aexit__(None, None, None)
             return
-        if self._closing is not None:
-            self._closing.set()
+        self._closing.set()
         task, self._task = self._task, None
+        if task is None:
+            return
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled():
                 return
             # The closer is cancelled: what is held still has to be let go, in its own bounded time.
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([task])
-            if not task.cancelled():
-                task.exception()
+            await _ended(task)
             raise
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    """Waits for a task to end, even in a cancelled one, and drops how it ended."""
+    with anyio.CancelScope(shield=True):
+        await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()

@@ -178,7 +178,9 @@ def param_headers(header_map: HeaderMap, arguments: Mapping[str, Any]) -> dict[s
     for path, name in header_map.items():
         value = _value_at(arguments, path)
         if _is_beyond_range(value):
-            raise ValueError(_beyond_range(name, path))
+            raise ValueError(
+                _BEYOND_RANGE.format(header=MCP_PARAM_HEADER_PREFIX + name, argument=ascii(".".join(path)))
+            )
         text = _text(value)
         if text is not None:
             headers[MCP_PARAM_HEADER_PREFIX + name] = encode_header_value(text)
@@ -197,52 +199,50 @@ def check_param_headers(header_map: HeaderMap, arguments: Mapping[str, Any], hea
         What does not agree, to be answered with -32020; None if all does. Values are not quoted, since they may be
         long or secret.
     """
-    received = _received(header_map, headers)
+    received = _received(headers)
     for path, name in header_map.items():
-        values = received.get(name.lower(), [])
+        values = received.get(name.lower(), ())
         if len(values) > 1:
             return f"{MCP_PARAM_HEADER_PREFIX}{name} header is given more than once"
-        reason = _mismatch(name, path, _value_at(arguments, path), values[0] if values else None)
-        if reason is not None:
-            return reason
+        mismatch = _mismatch(_value_at(arguments, path), values[0] if values else None)
+        if mismatch is not None:
+            return mismatch.format(header=MCP_PARAM_HEADER_PREFIX + name, argument=ascii(".".join(path)))
     return None
-
-
-def _received(header_map: HeaderMap, headers: Mapping[str, str]) -> dict[str, list[str]]:
-    """The values of the headers that are looked for; a multi-dictionary may hold several of one name."""
-    wanted = {name.lower() for name in header_map.values()}
-    received: dict[str, list[str]] = {}
-    if wanted:
-        for header, value in headers.items():
-            name = header.lower().removeprefix(_LOWER_PREFIX)
-            if name in wanted and len(name) < len(header):
-                received.setdefault(name, []).append(value)
-    return received
 
 
 _LOWER_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()
 
 
-def _mismatch(name: str, path: tuple[str, ...], value: object, header: str | None) -> str | None:
-    title = f"{MCP_PARAM_HEADER_PREFIX}{name} header"
-    argument = f"the argument {'.'.join(path)!a}"
+def _received(headers: Mapping[str, str]) -> dict[str, list[str]]:
+    """What follows the prefix in each `Mcp-Param-*` header, in lower case, to all values a multi-dictionary holds."""
+    received: dict[str, list[str]] = {}
+    for header, value in headers.items():
+        header = header.lower()
+        if header.startswith(_LOWER_PREFIX):
+            received.setdefault(header[len(_LOWER_PREFIX) :], []).append(value)
+    return received
+
+
+def _mismatch(value: object, header: str | None) -> str | None:
     if value is None:
-        return None if header is None else f"{title} is given, but {argument} is absent or null"
+        return None if header is None else "{header} header is given, but the argument {argument} is absent or null"
     if _is_beyond_range(value):
-        return _beyond_range(name, path)
+        return _BEYOND_RANGE
     text = _text(value)
     if header is None:
-        return None if text is None else f"{title} is missing, but {argument} is given"
+        return None if text is None else "{header} header is missing, but the argument {argument} is given"
     decoded = decode_header_value(header)
     if decoded is None:
-        return f"{title} is malformed: expected printable ASCII, or Base64 of UTF-8 as in =?base64?...?="
-    return None if _agree(value, text, decoded) else f"{title} does not match {argument}"
+        return "{header} header is malformed, expected printable ASCII or Base64 of UTF-8 as in =?base64?...?="
+    if decoded == text or _are_one_number(value, text, decoded):
+        return None
+    return "{header} header does not match the argument {argument}"
 
 
-def _agree(value: object, text: str | None, header: str) -> bool:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return text is not None and _NUMBER(header) is not None and Decimal(header) == Decimal(text)
-    return header == text
+def _are_one_number(value: object, text: str | None, header: str) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or text is None:
+        return False
+    return _NUMBER(header) is not None and Decimal(header) == Decimal(text)
 
 
 def _value_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -271,6 +271,4 @@ def _is_beyond_range(value: object) -> bool:
     return isinstance(value, int) and abs(value) > _LARGEST_INTEGER
 
 
-def _beyond_range(name: str, path: tuple[str, ...]) -> str:
-    argument = f"the argument {'.'.join(path)!a}"
-    return f"{argument} is beyond the integers that {MCP_PARAM_HEADER_PREFIX}{name} can carry, 2**53 - 1 either way"
+_BEYOND_RANGE: Final = "{header} cannot carry the argument {argument}: an integer must be within 2**53 - 1 either way"

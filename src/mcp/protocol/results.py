@@ -74,12 +74,12 @@ class ResultShape:
 
     Args:
         rules: The revision's rules.
-        model: The method's result model, which dicts are checked against; None checks nothing.
+        model: The method's result model, which anything else is checked against; None checks nothing.
         cacheable: Whether results of the method carry cache hints.
         hint: `ttlMs` and `cacheScope` for results whose handler set none.
     """
 
-    __slots__ = ("_cacheable", "_hint", "_model", "_rules", "_splicers")
+    __slots__ = ("_cacheable", "_check", "_hint", "_model", "_rules", "_splicers")
 
     def __init__(
         self,
@@ -91,6 +91,7 @@ class ResultShape:
     ) -> None:
         self._rules = rules
         self._model = model
+        self._check = None if model is None else _CHECKS.get(model.__name__)
         self._cacheable = cacheable
         self._hint = hint
         self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], bytes] | None] = {}
@@ -109,6 +110,8 @@ class ResultShape:
             except KeyError:
                 splice = self._splicers[kind] = self._splicer(kind)
             if splice is not None and getattr(result, "meta", None) is None:
+                if self._check is not None:
+                    self._check(result)
                 return splice(result, stamp)
         return dumps(self.to_dict(result, stamp))
 
@@ -129,14 +132,16 @@ class ResultShape:
         return wire
 
     def _plain(self, result: object) -> dict[str, Any]:
-        if isinstance(result, BaseModel):
-            return plain(self._hinted(result) if self._hint is not None else result)
-        wire = plain(result)
-        if self._model is not None and wire.get("resultType", "complete") == "complete":
+        wire = plain(self._hinted(result) if isinstance(result, BaseModel) else result)
+        if self._model is None or wire.get("resultType", "complete") != "complete":
+            return wire
+        if not isinstance(result, self._model):
             try:
-                self._model.model_validate(wire)
+                result = self._model.model_validate(wire, by_alias=True, by_name=False)
             except ValidationError as error:
                 raise InvalidResultError(f"not a valid {self._model.__name__}: {error}") from error
+        if self._check is not None:
+            self._check(result)
         return wire
 
     def _default_hints(self, wire: dict[str, Any]) -> None:
@@ -145,7 +150,7 @@ class ResultShape:
         wire.setdefault("cacheScope", scope)
 
     def _hinted(self, result: BaseModel) -> BaseModel:
-        """The result with the hint in the fields that the handler left alone."""
+        """The result with the hint, if there is one, in the fields that the handler left alone."""
         fields = type(result).model_fields
         hint = zip(("ttl_ms", "cache_scope"), self._hint or (), strict=False)
         update = {name: value for name, value in hint if name in fields and name not in result.model_fields_set}
@@ -157,8 +162,9 @@ class ResultShape:
         others = any("_meta" in (f.alias, f.serialization_alias) for name, f in fields.items() if name != "meta")
         open_ended = kind.model_config.get("extra") == "allow"
         foreign_meta = "meta" in fields and fields["meta"].alias != "_meta"
-        lacks_hints = self._cacheable and "ttl_ms" not in fields and "input_requests" not in fields
-        if not self._rules.stamp or others or open_ended or foreign_meta or lacks_hints:
+        unchecked = self._model is not None and not issubclass(kind, self._model)
+        lacks_hints = self._cacheable and "ttl_ms" not in fields
+        if not self._rules.stamp or others or open_ended or foreign_meta or unchecked or lacks_hints:
             return None
         typed = "result_type" in fields
         if not kind.__pydantic_complete__:
@@ -170,10 +176,20 @@ class ResultShape:
             if hinted is not None:
                 result = hinted(result)
             body = encode(result, by_alias=True, exclude_none=True)
-            tail = stamp.tail if typed else stamp.typed_tail
+            tail = stamp.tail if typed and result.result_type is not None else stamp.typed_tail  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
             return body[:-1] + tail if body != b"{}" else b"{" + tail[1:]
 
         return splice
+
+
+def _refuse_rootless_schemas(result: Any) -> None:
+    """A tool's arguments are an object, so the root of their schema must say so; a model alone cannot tell."""
+    for tool in result.tools:
+        if tool.input_schema.get("type") != "object":
+            raise InvalidResultError(f'the inputSchema of tool {tool.name!r} must have "type": "object" at its root')
+
+
+_CHECKS: Mapping[str, Callable[[Any], None]] = {"ListToolsResult": _refuse_rootless_schemas}
 
 
 def plain(result: object) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What a server announces, derived from what it handles."""
 
+from __future__ import annotations
+
 from collections.abc import Container
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What handlers and middleware are given: the request at hand."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol
@@ -51,13 +53,13 @@ class ServerRequestContext(Generic[LifespanContextT, RequestT]):
         close_standalone_sse_stream: Ends the session's standalone stream; None where there is none.
     """
 
-    session: "ServerSession"
+    session: ServerSession
     lifespan_context: LifespanContextT
     protocol_version: str
     method: str
     params: Mapping[str, Any] | None = None
-    request_id: "RequestId | None" = None
-    meta: "RequestParamsMeta | None" = None
+    request_id: RequestId | None = None
+    meta: RequestParamsMeta | None = None
     request: RequestT | None = None
     close_sse_stream: CloseSSEStreamCallback | None = None
     close_standalone_sse_stream: CloseSSEStreamCallback | None = None
@@ -101,8 +103,8 @@ class Context(BaseContext, Generic[LifespanT_co]):
         dctx: Exchange,
         *,
         lifespan: LifespanT_co,
-        connection: "Connection",
-        meta: "RequestParamsMeta | None" = None,
+        connection: Connection,
+        meta: RequestParamsMeta | None = None,
     ) -> None:
         super().__init__(dctx, meta)
         self._lifespan = lifespan
@@ -114,7 +116,7 @@ class Context(BaseContext, Generic[LifespanT_co]):
         return self._lifespan
 
     @property
-    def connection(self) -> "Connection":
+    def connection(self) -> Connection:
         """The client."""
         return self._connection
 
@@ -130,7 +132,7 @@ class Context(BaseContext, Generic[LifespanT_co]):
 
     @deprecated("The logging capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
     async def log(
-        self, level: "LoggingLevel", data: Any, logger: str | None = None, *, meta: dict[str, Any] | None = None
+        self, level: LoggingLevel, data: Any, logger: str | None = None, *, meta: dict[str, Any] | None = None
     ) -> None:
         """Sends a log message with the request, if the client asked for its level."""
         if self._connection.wants_log(level):

@@ -1,5 +1,7 @@
 """The way from a server to its client: `ctx.session` in a handler."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -43,16 +45,16 @@ class ServerSession:
     def __init__(
         self,
         request_outbound: Exchange,
-        connection: "Connection",
+        connection: Connection,
         *,
-        request_meta: "types.RequestParamsMeta | None" = None,
+        request_meta: types.RequestParamsMeta | None = None,
     ) -> None:
         self._exchange = request_outbound
         self._connection = connection
         self._meta = request_meta
 
     @property
-    def client_params(self) -> "types.InitializeRequestParams | None":
+    def client_params(self) -> types.InitializeRequestParams | None:
         """What the client sent to open the connection; None where it opened without a handshake and kept its name."""
         from mcp.types import InitializeRequestParams
 
@@ -64,7 +66,7 @@ class ServerSession:
         )
 
     @property
-    def client_capabilities(self) -> "types.ClientCapabilities | None":
+    def client_capabilities(self) -> types.ClientCapabilities | None:
         """What the client can do."""
         return self._connection.facts.capabilities
 
@@ -78,7 +80,7 @@ class ServerSession:
         """The revision that is spoken."""
         return self._connection.protocol_version
 
-    def check_client_capability(self, capability: "types.ClientCapabilities") -> bool:
+    def check_client_capability(self, capability: types.ClientCapabilities) -> bool:
         """Whether the client declared everything that `capability` names.
 
         Args:
@@ -90,10 +92,10 @@ class ServerSession:
 
     async def send_request(
         self,
-        request: "types.ServerRequest",
+        request: types.ServerRequest,
         result_type: type[ResultT],
         request_read_timeout_seconds: float | None = None,
-        metadata: "ServerMessageMetadata | None" = None,
+        metadata: ServerMessageMetadata | None = None,
         progress_callback: Any = None,
     ) -> ResultT:
         """Asks the client something.
@@ -114,7 +116,7 @@ class ServerSession:
         return result_type.model_validate(answer)
 
     async def send_notification(
-        self, notification: "types.ServerNotification", related_request_id: RequestId | None = None
+        self, notification: types.ServerNotification, related_request_id: RequestId | None = None
     ) -> None:
         """Sends a notification.
 
@@ -167,7 +169,7 @@ class ServerSession:
     @deprecated(_LOGGING_DEPRECATED, category=MCPDeprecationWarning)
     async def send_log_message(
         self,
-        level: "types.LoggingLevel",
+        level: types.LoggingLevel,
         data: Any,
         logger: str | None = None,
         related_request_id: RequestId | None = None,
@@ -187,7 +189,7 @@ class ServerSession:
             params["logger"] = logger
         await self._exchange.notify("notifications/message", params)
 
-    async def send_resource_updated(self, uri: "str | AnyUrl") -> None:
+    async def send_resource_updated(self, uri: str | AnyUrl) -> None:
         """Tells the client that a resource has changed."""
         await self._connection.notify("notifications/resources/updated", {"uri": str(uri)})
 
@@ -219,19 +221,19 @@ class ServerSession:
     @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
     async def create_message(
         self,
-        messages: "list[types.SamplingMessage]",
+        messages: list[types.SamplingMessage],
         *,
         max_tokens: int,
         system_prompt: str | None = None,
-        include_context: "types.IncludeContext | None" = None,
+        include_context: types.IncludeContext | None = None,
         temperature: float | None = None,
         stop_sequences: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
-        model_preferences: "types.ModelPreferences | None" = None,
-        tools: "list[types.Tool] | None" = None,
-        tool_choice: "types.ToolChoice | None" = None,
+        model_preferences: types.ModelPreferences | None = None,
+        tools: list[types.Tool] | None = None,
+        tool_choice: types.ToolChoice | None = None,
         related_request_id: RequestId | None = None,
-    ) -> "types.CreateMessageResult | types.CreateMessageResultWithTools":
+    ) -> types.CreateMessageResult | types.CreateMessageResultWithTools:
         """Asks the client's model for a message.
 
         Args:
@@ -271,7 +273,7 @@ class ServerSession:
         return model.model_validate(answer)
 
     @deprecated(_ROOTS_DEPRECATED, category=MCPDeprecationWarning)
-    async def list_roots(self) -> "types.ListRootsResult":
+    async def list_roots(self) -> types.ListRootsResult:
         """Asks the client for its root directories.
 
         Raises:
@@ -284,13 +286,13 @@ class ServerSession:
 
     async def elicit(
         self, message: str, requested_schema: dict[str, Any], related_request_id: RequestId | None = None
-    ) -> "types.ElicitResult":
+    ) -> types.ElicitResult:
         """Asks the user to fill in a form; the same as `elicit_form`."""
         return await self.elicit_form(message, requested_schema, related_request_id)
 
     async def elicit_form(
         self, message: str, requested_schema: dict[str, Any], related_request_id: RequestId | None = None
-    ) -> "types.ElicitResult":
+    ) -> types.ElicitResult:
         """Asks the user to fill in a form.
 
         Args:
@@ -309,7 +311,7 @@ class ServerSession:
 
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, related_request_id: RequestId | None = None
-    ) -> "types.ElicitResult":
+    ) -> types.ElicitResult:
         """Asks the user to visit a URL.
 
         Args:
@@ -327,7 +329,7 @@ class ServerSession:
         params = ElicitRequestURLParams(message=message, url=url, elicitation_id=elicitation_id)
         return ElicitResult.model_validate(await self._ask("elicitation/create", params))
 
-    async def send_ping(self) -> "types.EmptyResult":
+    async def send_ping(self) -> types.EmptyResult:
         """Asks the client whether it is still there.
 
         Raises:

@@ -7,6 +7,8 @@ first of its names is used.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcp.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from mcp.types.base import CLIENT_CAPABILITIES_META_KEY as CLIENT_CAPABILITIES_META_KEY
     from mcp.types.base import CLIENT_INFO_META_KEY as CLIENT_INFO_META_KEY
@@ -326,21 +328,13 @@ _AREAS = {
         DEFAULT_NEGOTIATED_VERSION LATEST_PROTOCOL_VERSION
     """,
 }
-_HOMES = {name: area for area, names in _AREAS.items() for name in names.split()}
-_SUBMODULES = ("jsonrpc", "methods", "version")
+_HOMES = {name: f"mcp.types.{area}" for area, names in _AREAS.items() for name in names.split()}
+
+_load, __dir__ = lazy_exports(__name__, _HOMES)
 
 if not TYPE_CHECKING:  # for a type checker, the names above are all there is: it flags a misspelt one
     __all__ = list(_HOMES)
 
     def __getattr__(name: str) -> object:
-        if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_SUBMODULES})
+        # The documented submodules are there without an import of their own.
+        return import_module(f"{__name__}.{name}") if name in ("jsonrpc", "methods", "version") else _load(name)

@@ -16,7 +16,8 @@ from mcp.types import (
     jsonrpc_message_adapter,
 )
 
-FAILURE = {"code": INVALID_PARAMS, "message": "no"}
+WIRE_FAILURE = {"code": -32602, "message": "no"}
+FAILURE = ErrorData(code=INVALID_PARAMS, message="no")
 
 
 @pytest.mark.parametrize(
@@ -29,13 +30,16 @@ FAILURE = {"code": INVALID_PARAMS, "message": "no"}
         ),
         ({"method": "m"}, JSONRPCNotification(jsonrpc="2.0", method="m")),
         ({"id": 1, "result": {}}, JSONRPCResponse(jsonrpc="2.0", id=1, result={})),
-        ({"id": 1, "error": FAILURE}, JSONRPCError(jsonrpc="2.0", id=1, error=ErrorData(code=-32602, message="no"))),
+        ({"id": 1, "error": WIRE_FAILURE}, JSONRPCError(jsonrpc="2.0", id=1, error=FAILURE)),
         (
-            {"id": None, "error": FAILURE},
-            JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=-32602, message="no")),
+            {"id": None, "error": WIRE_FAILURE},
+            JSONRPCError(jsonrpc="2.0", id=None, error=FAILURE),
         ),
-        ({"error": FAILURE}, JSONRPCError(jsonrpc="2.0", error=ErrorData(code=-32602, message="no"))),
-        ({"id": 1, "error": FAILURE, "result": {}}, JSONRPCError(jsonrpc="2.0", id=1, error=ErrorData(**FAILURE))),
+        ({"error": WIRE_FAILURE}, JSONRPCError(jsonrpc="2.0", error=FAILURE)),
+        (
+            {"id": 1, "error": WIRE_FAILURE, "result": {}},
+            JSONRPCError(jsonrpc="2.0", id=1, error=FAILURE),
+        ),
     ],
 )
 def test_message_is_parsed_as_what_its_members_say(members: dict[str, Any], expected: JSONRPCMessage) -> None:

@@ -49,10 +49,11 @@ def test_importing_compiles_no_validator() -> None:
 import mcp.types
 from pydantic import BaseModel
 
-for name in mcp.types.__all__:
-    value = getattr(mcp.types, name)
-    if isinstance(value, type) and issubclass(value, BaseModel) and not value.__pydantic_generic_metadata__["parameters"]:
-        assert not value.__pydantic_complete__, name
+values = {name: getattr(mcp.types, name) for name in mcp.types.__all__}
+models = {name: value for name, value in values.items() if isinstance(value, type) and issubclass(value, BaseModel)}
+generic = {"Request", "Notification", "PaginatedRequest"}  # compiled when they are given parameters
+assert len(models) > 150
+assert {name for name, model in models.items() if model.__pydantic_complete__} <= generic
 """)
 
 

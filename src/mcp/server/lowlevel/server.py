@@ -4,6 +4,8 @@ A `Server` is a table of handlers, one per method, and the facts it announces ab
 message happens in the engine; everything it does with bytes, in a transport.
 """
 
+from __future__ import annotations
+
 import logging
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -68,7 +70,7 @@ class HandlerEntry(Generic[LifespanResultT]):
 
 
 @asynccontextmanager
-async def lifespan(_: "Server[Any]") -> AsyncGenerator[dict[str, Any], None]:
+async def lifespan(_: Server[Any]) -> AsyncGenerator[dict[str, Any], None]:
     """The lifespan of a server that has none: yields an empty dict."""
     yield {}
 
@@ -132,7 +134,7 @@ class Server(Generic[LifespanResultT]):
         website_url: str | None = None,
         icons: list[types.Icon] | None = None,
         cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
-        lifespan: Callable[["Server[LifespanResultT]"], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
+        lifespan: Callable[[Server[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
         get_tool_input_schema: Callable[[str], Mapping[str, Any] | None] | None = None,
         on_list_tools: _Handler[LifespanResultT, _Pages, types.ListToolsResult] | None = None,
         on_call_tool: _Handler[
@@ -348,15 +350,15 @@ class Server(Generic[LifespanResultT]):
         )
 
     @asynccontextmanager
-    async def in_process(self) -> "AsyncGenerator[Engine[Any], None]":
+    async def in_process(self) -> AsyncGenerator[Engine[Any], None]:
         """Serves one client in this process: enters the lifespan and yields what answers its requests."""
         async with self.lifespan(self) as state:
             yield ServerRuntime(self, state).engine
 
     async def run(
         self,
-        read_stream: "ReadStream[SessionMessage | Exception]",
-        write_stream: "WriteStream[SessionMessage]",
+        read_stream: ReadStream[SessionMessage | Exception],
+        write_stream: WriteStream[SessionMessage],
         initialization_options: InitializationOptions,
         raise_exceptions: bool = False,
     ) -> None:
@@ -389,14 +391,14 @@ class Server(Generic[LifespanResultT]):
         max_request_body_size: int = 4 * 1024 * 1024,
         session_idle_timeout: float | None = 1800,
         max_sessions: int | None = 10000,
-        transport_security: "TransportSecuritySettings | None" = None,
+        transport_security: TransportSecuritySettings | None = None,
         host: str = "127.0.0.1",
         auth: Any = None,
         token_verifier: Any = None,
         auth_server_provider: Any = None,
-        custom_starlette_routes: "list[Route] | None" = None,
+        custom_starlette_routes: list[Route] | None = None,
         debug: bool = False,
-    ) -> "Starlette":
+    ) -> Starlette:
         """The server as an ASGI application that speaks streamable HTTP.
 
         Args:
@@ -442,7 +444,7 @@ class Server(Generic[LifespanResultT]):
         return build_app(self._session_manager, streamable_http_path, custom_starlette_routes or [], debug=debug)
 
     @property
-    def session_manager(self) -> "StreamableHTTPSessionManager":
+    def session_manager(self) -> StreamableHTTPSessionManager:
         """The manager behind the application.
 
         Raises:

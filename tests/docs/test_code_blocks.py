@@ -1,0 +1,198 @@
+"""Runs every python block of README.md and of the pages under docs/, and compares what it prints.
+
+How a page is read, from top to bottom:
+
+* Each page has an empty folder of its own, in which its programs run.
+* Each ```python block is a whole program. It is run as a script, with warnings as errors and with an empty stdin. It
+  has to succeed, and to write nothing to stderr.
+* A block whose first line is a comment with a file name, such as `# server.py`, is saved under that name, so that
+  blocks further down can import it or start it.
+* A ```text block right behind a python block is, exactly, what that program prints. A program that prints has one. A
+  program that prints nothing has an `assert`, or a name.
+* A ```console line that starts with `$ uvicorn` is a server that runs from there to the end of the page. Port 8000
+  stands for a free port. Other console lines are not run.
+* `python` and `uvicorn` are those of the environment that runs the tests.
+
+Blocks in other languages are for the eye: `json`, `http`, `toml`, and no language at all for diagrams. Any other
+language is a mistake, so that no block is left out for a misspelt word.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = {"python", "text", "console", "json", "http", "toml", ""}
+SECONDS_PER_PROGRAM = 20
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=indent)``` *$", re.MULTILINE)
+NAME = re.compile(r"# (?P<name>[\w/]+\.py)\n")
+LINK = re.compile(r"\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
+
+
+@dataclass
+class Block:
+    """One fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks_of(page: str) -> list[Block]:
+    """The blocks of a page, in order."""
+    return [
+        Block(match["language"].strip(), dedent(match["body"]), page.count("\n", 0, match.start()) + 1)
+        for match in FENCE.finditer(page)
+    ]
+
+
+def name_of(block: Block) -> str | None:
+    """The file name that a block carries."""
+    named = NAME.match(block.text)
+    return named["name"] if named else None
+
+
+def with_output(blocks: list[Block]) -> list[tuple[Block, str | None]]:
+    """Every block that is not output, with the output that stands behind it."""
+    paired: list[tuple[Block, str | None]] = []
+    for block in blocks:
+        if block.language != "text":
+            paired.append((block, None))
+            continue
+        program, output = paired.pop()
+        assert program.language == "python", f"the output at line {block.line} is not behind a program"
+        assert output is None, f"the output at line {block.line} is the second one behind a program"
+        paired.append((program, block.text))
+    return paired
+
+
+def environment() -> dict[str, str]:
+    """This environment, with the programs of this interpreter first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs a program to its end."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", program.name],
+        cwd=folder,
+        env={**environment(), "PYTHONPATH": str(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_PER_PROGRAM,
+        check=False,
+    )
+
+
+@contextmanager
+def served(command: str, folder: Path) -> Generator[None, None, None]:
+    """Runs a uvicorn command line, and waits until it serves."""
+    process = subprocess.Popen(command.split(), cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        seen: list[str] = []
+        for line in process.stderr:
+            seen.append(line)
+            if "Uvicorn running" in line:
+                break
+        else:
+            pytest.fail(f"`{command}` ended:\n{''.join(seen)}")
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def check(block: Block, output: str | None, folder: Path) -> None:
+    """Runs a python block and compares what it does with what its page says."""
+    name = name_of(block)
+    program = folder / (name or f"line{block.line}.py")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(block.text, encoding="utf-8")
+    result = run(program, folder)
+    where = f"the block at line {block.line}"
+    assert result.returncode == 0, f"{where} failed:\n{result.stdout}{result.stderr}"
+    assert result.stderr == "", f"{where} wrote to stderr"
+    assert result.stdout == (output or ""), f"{where} prints something else than its page shows"
+    assert output is not None or name is not None or "assert " in block.text, f"{where} checks nothing"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8").replace("8000", str(free_port()))
+    blocks = blocks_of(text)
+    with ExitStack() as servers:
+        for block, output in with_output(blocks):
+            if block.language == "python":
+                check(block, output, tmp_path)
+            elif block.language == "console":
+                for line in block.text.splitlines():
+                    if line.startswith("$ uvicorn "):
+                        servers.enter_context(served(line[2:], tmp_path))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_is_in_a_language_that_is_known_here(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    blocks = blocks_of(text)
+    assert {block.language for block in blocks} <= LANGUAGES
+    assert len(re.findall(r"^ *(?:```|~~~)", text, re.MULTILINE)) == 2 * len(blocks), "a fence is not closed"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_between_pages_leads_to_a_file(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    targets = {match["target"] for match in LINK.finditer(text)}
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "output", "complaint"),
+    [
+        ("print(1)\n", "2\n", "prints something else"),
+        ("print(1)\n", None, "prints something else"),
+        ("1 / 0\n", None, "ZeroDivisionError"),
+        ("import sys\nsys.stderr.write('x')\nassert True\n", None, "wrote to stderr"),
+        ("import warnings\nwarnings.warn('old')\nassert True\n", None, "UserWarning: old"),
+        ("x = 1\n", None, "checks nothing"),
+    ],
+)
+def test_a_program_that_does_not_keep_to_its_page_is_reported(
+    program: str, output: str | None, complaint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check(Block("python", program, 1), output, tmp_path)
+
+
+def test_blocks_are_found_with_their_language_their_line_and_the_output_behind_them() -> None:
+    page = (
+        "A page\n\n```python\n# a.py\nprint(1)\n```\n\nprints\n\n```text\n1\n```\n\n- x\n\n  ```json\n  {}\n  ```\n"
+    )
+    program, output, data = blocks_of(page)
+    assert program == Block("python", "# a.py\nprint(1)\n", 3)
+    assert name_of(program) == "a.py"
+    assert data == Block("json", "{}\n", 16)
+    assert with_output([program, output, data]) == [(program, "1\n"), (data, None)]
+
+
+def test_output_that_no_program_prints_is_reported() -> None:
+    with pytest.raises(AssertionError, match="line 3 is not behind a program"):
+        with_output([Block("json", "{}\n", 1), Block("text", "1\n", 3)])

@@ -41,13 +41,14 @@ async def settle_version(session: ClientSession, mode: str, prior: types.Discove
 
 def _explained(error: MCPError) -> MCPError:
     """The error, with the reason why the connection cannot be used as far as this library can tell."""
-    if error.code == UNSUPPORTED_PROTOCOL_VERSION:
-        data = cast("dict[str, Any]", error.data if isinstance(error.data, dict) else {})
-        if not set(data.get("supported", ())) & set(HANDSHAKE_PROTOCOL_VERSIONS):
+    data: Any = error.data
+    if error.code == UNSUPPORTED_PROTOCOL_VERSION and isinstance(data, dict):
+        supported: Any = cast("dict[str, Any]", data).get("supported", ())
+        if not set(supported) & set(HANDSHAKE_PROTOCOL_VERSIONS):
             return error
     return MCPError(
         error.code,
         f"{error.message} (in answer to server/discover; the server seems to speak only handshake revisions, up to "
         "2025-11-25, which are not part of this version of the library yet)",
-        error.data,
+        data,
     )

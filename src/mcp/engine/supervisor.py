@@ -50,7 +50,7 @@ class Held(Generic[T]):
             async with self._manager as value:
                 if not opened.done():
                     opened.set_result(value)
-                await closing.wait()
+                    await closing.wait()
         except BaseException as failure:
             if opened.done():
                 raise

@@ -158,6 +158,8 @@ class ResultShape:
 
     def _splicer(self, kind: type[BaseModel]) -> Callable[[BaseModel, Stamp], bytes] | None:
         """The fast way for results of this class; None where only the dict way is right."""
+        if not kind.__pydantic_complete__:
+            kind.model_rebuild()
         fields = kind.model_fields
         others = any("_meta" in (f.alias, f.serialization_alias) for name, f in fields.items() if name != "meta")
         open_ended = kind.model_config.get("extra") == "allow"
@@ -167,8 +169,6 @@ class ResultShape:
         if not self._rules.stamp or others or open_ended or foreign_meta or unchecked or lacks_hints:
             return None
         typed = "result_type" in fields
-        if not kind.__pydantic_complete__:
-            kind.model_rebuild()
         encode = kind.__pydantic_serializer__.to_json
         hinted = self._hinted if self._hint is not None else None
 

@@ -114,10 +114,13 @@ async def test_a_task_that_fails_is_logged_and_fails_nobody_else(caplog: pytest.
 
 
 async def test_what_the_block_raises_leaves_it_bare() -> None:
-    with pytest.raises(ValueError, match="wrong"):
+    async def fail() -> None:
         async with open_spawner() as spawner:
             spawner.spawn(anyio.sleep_forever)
             raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        await fail()
 
 
 async def test_a_cancelled_block_still_awaits_its_tasks() -> None:

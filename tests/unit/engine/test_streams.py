@@ -215,9 +215,8 @@ async def test_an_exception_on_a_foreign_stream_is_a_refusal(pair: MemoryPair) -
         assert await link.receive() == [refusal]
         group.start_soon(pair.send.send, failure)
         (other,) = await link.receive()
-
-    assert isinstance(other, DecodeError)
-    assert (other.message, other.__cause__) == ("bad luck", failure)
+        assert isinstance(other, DecodeError)
+        assert (other.message, other.__cause__) == ("bad luck", failure)
 
 
 async def test_a_message_that_json_cannot_hold_is_a_refusal(pair: MemoryPair) -> None:

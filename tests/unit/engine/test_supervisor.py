@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -25,7 +25,7 @@ class Room:
         self.may_enter = anyio.Event()
 
     @asynccontextmanager
-    async def manager(self) -> AsyncIterator[str]:
+    async def manager(self) -> AsyncGenerator[str, None]:
         self.log.append("entered")
         self.tasks.append(anyio.get_current_task().id)
         try:
@@ -36,7 +36,7 @@ class Room:
             self.log.append("left")
 
     @asynccontextmanager
-    async def slow(self) -> AsyncIterator[str]:
+    async def slow(self) -> AsyncGenerator[str, None]:
         self.entered.set()
         try:
             await self.may_enter.wait()
@@ -59,7 +59,7 @@ async def test_opening_enters_and_closing_leaves() -> None:
 
 async def test_the_manager_sees_the_openers_context_variables() -> None:
     @asynccontextmanager
-    async def look() -> AsyncIterator[str]:
+    async def look() -> AsyncGenerator[str, None]:
         yield who.get()
 
     who.set("opener")
@@ -70,7 +70,7 @@ async def test_the_manager_sees_the_openers_context_variables() -> None:
 
 async def test_what_entering_raises_is_raised_to_the_opener() -> None:
     @asynccontextmanager
-    async def failing() -> AsyncIterator[None]:
+    async def failing() -> AsyncGenerator[None, None]:
         raise ValueError("no entry")
         yield
 
@@ -80,7 +80,7 @@ async def test_what_entering_raises_is_raised_to_the_opener() -> None:
 
 async def test_what_leaving_raises_is_raised_to_the_closer() -> None:
     @asynccontextmanager
-    async def failing() -> AsyncIterator[None]:
+    async def failing() -> AsyncGenerator[None, None]:
         yield
         raise ValueError("no exit")
 
@@ -97,42 +97,13 @@ async def test_a_cancelled_opening_leaves_nothing_behind() -> None:
         await room.entered.wait()
         scope.cancel()
 
+    scope = anyio.CancelScope()
     async with anyio.create_task_group() as group:
-        with anyio.CancelScope() as scope:
-            group.start_soon(cancel_once_entered, scope)
+        group.start_soon(cancel_once_entered, scope)
+        with scope:
             await Held(room.slow()).open()
     assert scope.cancelled_caught
     assert room.log == ["left"]
-
-
-async def test_a_cancelled_opening_that_also_fails_is_quiet() -> None:
-    entered = anyio.Event()
-
-    @asynccontextmanager
-    async def failing() -> AsyncIterator[None]:
-        try:
-            entered.set()
-            await anyio.sleep_forever()
-        except BaseException:
-            raise ValueError("wrong") from None
-        yield
-
-    async def main() -> None:
-        opening = asyncio.get_running_loop().create_task(Held(failing()).open())
-        await entered.wait()
-        opening.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await opening
-
-    if asyncio_runs():
-        await main()
-
-
-def asyncio_runs() -> bool:
-    try:
-        return asyncio.current_task() is not None
-    except RuntimeError:
-        return False
 
 
 # On asyncio the manager has a task of its own.
@@ -163,6 +134,62 @@ async def test_different_tasks_may_open_and_close_in_any_order() -> None:
 
 
 @pytest.mark.usefixtures("on_asyncio")
+async def test_a_cancelled_opening_that_also_fails_is_a_cancellation() -> None:
+    entered = anyio.Event()
+
+    @asynccontextmanager
+    async def failing() -> AsyncGenerator[None, None]:
+        try:
+            entered.set()
+            await anyio.sleep_forever()
+        except BaseException:
+            raise ValueError("wrong") from None
+        yield
+
+    opening = asyncio.get_running_loop().create_task(Held(failing()).open())
+    await entered.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+
+@pytest.mark.usefixtures("on_asyncio")
+async def test_a_manager_that_enters_in_spite_of_a_cancelled_opening_is_left_at_once() -> None:
+    entered = asyncio.Event()
+    log: list[str] = []
+
+    @asynccontextmanager
+    async def stubborn() -> AsyncGenerator[None, None]:
+        try:
+            entered.set()
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            log.append("went on")
+        yield
+        log.append("left")
+
+    opening = asyncio.get_running_loop().create_task(Held(stubborn()).open())
+    await entered.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert log == ["went on", "left"]
+
+
+@pytest.mark.usefixtures("on_asyncio")
+async def test_a_manager_that_is_cancelled_while_it_enters_cancels_the_opening() -> None:
+    room = Room()
+    before = asyncio.all_tasks()
+    opening = asyncio.get_running_loop().create_task(Held(room.slow()).open())
+    await room.entered.wait()
+    (entering,) = asyncio.all_tasks() - before - {opening}
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert room.log == ["left"]
+
+
+@pytest.mark.usefixtures("on_asyncio")
 async def test_closing_twice_leaves_once() -> None:
     room = Room()
     held = Held(room.manager())
@@ -179,7 +206,7 @@ async def test_a_closer_that_is_cancelled_still_lets_go() -> None:
     log: list[str] = []
 
     @asynccontextmanager
-    async def slow_to_leave() -> AsyncIterator[None]:
+    async def slow_to_leave() -> AsyncGenerator[None, None]:
         yield
         leaving.set()
         await may_leave.wait()

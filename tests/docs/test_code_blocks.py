@@ -100,7 +100,15 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
 @contextmanager
 def served(command: str, folder: Path) -> Generator[None, None, None]:
     """Runs a uvicorn command line, and waits until it serves."""
-    process = subprocess.Popen(command.split(), cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command.split(),
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stderr is not None
         seen: list[str] = []
@@ -183,9 +191,7 @@ def test_a_program_that_does_not_keep_to_its_page_is_reported(
 
 
 def test_blocks_are_found_with_their_language_their_line_and_the_output_behind_them() -> None:
-    page = (
-        "A page\n\n```python\n# a.py\nprint(1)\n```\n\nprints\n\n```text\n1\n```\n\n- x\n\n  ```json\n  {}\n  ```\n"
-    )
+    page = "A page\n\n```python\n# a.py\nprint(1)\n```\n\nprints\n\n```text\n1\n```\n\n- x\n\n  ```json\n  {}\n  ```\n"
     program, output, data = blocks_of(page)
     assert program == Block("python", "# a.py\nprint(1)\n", 3)
     assert name_of(program) == "a.py"

@@ -44,6 +44,13 @@ class HTTPConnection:
         owns_client: Whether the client is this connection's own: closed with it, and with a read timeout that gives
             way to a longer time limit of a call.
 
+    Attributes:
+        client: The HTTP client.
+        url: The endpoint, with whatever the client adds to it.
+        origin: Its scheme, host and port, fit to be shown.
+        max_size: The size limit.
+        owns_client: Whether the client is closed with this connection.
+
     Raises:
         ValueError: `url` is no HTTP URL.
     """

@@ -49,6 +49,7 @@ class EncodeError(ValueError):
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NUMBER_SHAPES: Final = bytes.maketrans(b"123456789E+", b"000000000ee")
 _LONG_NUMBER: Final = "0" * 32
+_LONG_TEXT: Final = 50_000
 
 
 def loads(data: bytes | bytearray | memoryview) -> Any:
@@ -64,9 +65,13 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
     except ValueError as error:
         value = _loads_marked(data, error)
     # The parser turns 1e999 into infinity. A number gets that large only by an exponent of three digits or by hundreds
-    # of digits, and looking for these shapes in the text is much cheaper than walking the values of every message.
-    shapes = data.translate(_NUMBER_SHAPES).decode("latin-1")
-    if ("e000" in shapes or _LONG_NUMBER in shapes) and has_infinity(value):
+    # of digits, and looking for these shapes in the text is much cheaper than walking the values of every message,
+    # unless the text is long for its few values.
+    infinite = has_infinity(value, most_nodes=1000) if len(data) > _LONG_TEXT else None
+    if infinite is None:
+        shapes = data.translate(_NUMBER_SHAPES).decode("latin-1")
+        infinite = ("e000" in shapes or _LONG_NUMBER in shapes) and has_infinity(value)
+    if infinite:
         place = find_path(value, lambda node: isinstance(node, float) and isinf(node))
         raise DecodeError(PARSE_ERROR, f"Parse error: number out of range at {place}, expected less than 1.8e308")
     return value

@@ -178,9 +178,7 @@ def param_headers(header_map: HeaderMap, arguments: Mapping[str, Any]) -> dict[s
     for path, name in header_map.items():
         value = _value_at(arguments, path)
         if _is_beyond_range(value):
-            raise ValueError(
-                _BEYOND_RANGE.format(header=MCP_PARAM_HEADER_PREFIX + name, argument=ascii(".".join(path)))
-            )
+            raise ValueError(_complaint(_BEYOND_RANGE, name, path))
         text = _text(value)
         if text is not None:
             headers[MCP_PARAM_HEADER_PREFIX + name] = encode_header_value(text)
@@ -206,8 +204,12 @@ def check_param_headers(header_map: HeaderMap, arguments: Mapping[str, Any], hea
             return f"{MCP_PARAM_HEADER_PREFIX}{name} header is given more than once"
         mismatch = _mismatch(_value_at(arguments, path), values[0] if values else None)
         if mismatch is not None:
-            return mismatch.format(header=MCP_PARAM_HEADER_PREFIX + name, argument=ascii(".".join(path)))
+            return _complaint(mismatch, name, path)
     return None
+
+
+def _complaint(template: str, name: str, path: tuple[str, ...]) -> str:
+    return template.format(header=MCP_PARAM_HEADER_PREFIX + name, argument=ascii(".".join(path)))
 
 
 _LOWER_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()

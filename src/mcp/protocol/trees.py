@@ -1,7 +1,7 @@
 """Walks over JSON-like values: without recursion, so neither depth nor a cycle can exhaust the stack."""
 
 from collections.abc import Callable, Iterable, Mapping
-from math import isinf
+from math import inf, isinf
 from typing import Any, TypeGuard
 
 __all__ = ["find_path", "has_infinity", "is_object"]
@@ -12,14 +12,14 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
-def has_infinity(root: object) -> bool:
-    """Whether a parsed JSON value holds an infinite number anywhere."""
+def has_infinity(root: object, most_nodes: float = inf) -> bool | None:
+    """Whether a parsed JSON value holds an infinite number anywhere; None where it has more nodes than `most_nodes`."""
     pending: list[Any] = [root]
     for node in pending:
-        if isinstance(node, dict):
-            pending += node.values()
-        elif isinstance(node, list):
-            pending += node
+        if isinstance(node, (dict, list)):
+            pending += node.values() if isinstance(node, dict) else node
+            if len(pending) > most_nodes:
+                return None
         elif isinstance(node, float) and isinf(node):
             return True
     return False

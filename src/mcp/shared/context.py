@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any, Generic
 import anyio
 from typing_extensions import TypeVar
 
-from mcp.engine.exchange import Exchange
-
 if TYPE_CHECKING:
+    from mcp.engine.exchange import Exchange
     from mcp.types import RequestParamsMeta
 
 __all__ = ["BaseContext", "TransportT"]
 
-TransportT = TypeVar("TransportT", bound=Exchange, default=Exchange)
+TransportT = TypeVar("TransportT", bound="Exchange", default="Exchange")
 
 
 class BaseContext(Generic[TransportT]):

@@ -138,6 +138,13 @@ def test_numbers_beyond_a_double_are_refused_with_their_place(number: str) -> No
     assert error.message == "Parse error: number out of range at $.params.a[1].b c, expected less than 1.8e308"
 
 
+@pytest.mark.parametrize("padding", ['"' + "x" * 100_000 + '"', "[" + "0," * 50_000 + "0]"], ids=["long", "many"])
+def test_numbers_beyond_a_double_are_refused_in_large_messages(padding: str) -> None:
+    data = '{"jsonrpc":"2.0","method":"m","params":{"a":%s,"b":%s}}'
+    assert isinstance(decode((data % (padding, "1e308")).encode()), Notification)
+    assert "number out of range at $.params.b" in refused((data % (padding, "1e309")).encode()).message
+
+
 @pytest.mark.parametrize("number", ["1e308", "1.7976931348623157e+308", "1e-999", "0e999", "12345678901234567890e1"])
 def test_numbers_that_only_look_suspicious_pass(number: str) -> None:
     assert loads(number.encode()) == float(number)

@@ -9,8 +9,8 @@ How a page is read, from top to bottom:
   blocks further down can import it or start it.
 * A ```text block right behind a python block is, exactly, what that program prints. A program that prints has one. A
   program that prints nothing has an `assert`, or a name.
-* A ```console line that starts with `$ uvicorn` is a server that runs from there to the end of the page. Port 8000
-  stands for a free port. Other console lines are not run.
+* A ```console block that starts with `$ uvicorn` is a server that runs from there to the next one, or to the end of
+  the page. Port 8000 stands for a free port. Other console blocks are not run.
 * `python` and `uvicorn` are those of the environment that runs the tests.
 
 Blocks in other languages are for the eye: `json`, `http`, `toml`, and no language at all for diagrams. Any other
@@ -88,7 +88,7 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-W", "error", program.name],
         cwd=folder,
-        env={**environment(), "PYTHONPATH": str(folder)},
+        env=environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -147,14 +147,13 @@ def check(block: Block, output: str | None, folder: Path) -> None:
 def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8").replace("8000", str(free_port()))
     blocks = blocks_of(text)
-    with ExitStack() as servers:
+    with ExitStack() as server:
         for block, output in with_output(blocks):
             if block.language == "python":
                 check(block, output, tmp_path)
-            elif block.language == "console":
-                for line in block.text.splitlines():
-                    if line.startswith("$ uvicorn "):
-                        servers.enter_context(served(line[2:], tmp_path))
+            elif block.language == "console" and block.text.startswith("$ uvicorn "):
+                server.close()
+                server.enter_context(served(block.text[2:], tmp_path))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

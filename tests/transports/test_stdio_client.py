@@ -254,6 +254,15 @@ async def test_a_log_that_cannot_be_written_does_not_hold_up_the_server() -> Non
         assert await heard(streams) == "hi"
 
 
+@posix_only
+async def test_a_log_that_nobody_reads_any_more_does_not_hold_up_the_server() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as errlog:
+        async with stdio_client(script("sys.stderr.write('x' * 1_000_000); say('hi')"), errlog) as streams:
+            assert await heard(streams) == "hi"
+
+
 # When the server ends.
 
 
@@ -485,3 +494,9 @@ async def test_twenty_servers_one_after_the_other_leave_no_descriptor_open() -> 
             assert await heard(streams) == "hi"
 
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+async def test_a_message_over_the_limit_is_refused_and_the_next_one_is_taken() -> None:
+    async with stdio_client(script("say('x' * 2000); say('next')"), max_message_size=1000) as streams:
+        assert "limit of 1000 bytes" in str(await streams[0].receive())
+        assert await heard(streams) == "next"

@@ -258,3 +258,29 @@ async def test_files_given_are_used_instead() -> None:
     assert isinstance(refused, Exception)
     assert two == SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="two"))
     assert written.getvalue() == '{"jsonrpc":"2.0","method":"one"}\n{"jsonrpc":"2.0","method":"two"}\n'
+
+
+def test_a_message_over_the_limit_is_refused_and_the_next_one_is_served(backend: str) -> None:
+    body = """
+    print((await read.receive()).message, file=sys.stderr)
+    await write.send(await read.receive())
+    """
+    program = script(backend, textwrap.dedent(body), around="stdio_server(max_message_size=1000)")
+    done = run(program, PING.replace(b"ping", b"p" * 1000) + PING)
+
+    assert (done.stdout, done.returncode) == (PING, 0)
+    assert b"limit of 1000 bytes" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop")
+def test_a_socket_is_in_blocking_mode_again_after_uvloop_has_used_it() -> None:
+    after = "assert os.get_blocking(0) and os.get_blocking(1)"
+    program = script("asyncio", ECHO, after=after).replace("backend='asyncio'", "backend_options={'use_uvloop': True}")
+    ours, theirs = socket.socketpair()
+    with ours:
+        process = start(program, stdin=theirs.fileno(), stdout=theirs.fileno())
+        theirs.close()
+        ours.sendall(PING)
+        ours.shutdown(socket.SHUT_WR)
+        assert process.wait(TIMEOUT) == 0
+        assert ours.recv(1000) == PING

@@ -12,27 +12,27 @@ _NOT_IN_ENCODING: Final = "mcp.not-in-encoding"
 _ESCAPE: Final = "mcp.escape"
 
 
-def framing_for(encoding: str, error_handler: str) -> LineFraming:
+def framing_for(encoding: str, error_handler: str, max_line_size: int) -> LineFraming:
     """The framing for a server's pipes.
 
     Args:
         encoding: The name of the encoding.
         error_handler: "strict" (a line that breaks the encoding is refused), "ignore" or "replace".
+        max_line_size: The longest line taken, in bytes of UTF-8.
 
     Raises:
         LookupError: There is no such encoding.
     """
     if codecs.lookup(encoding).name == "utf-8" and error_handler == "strict":
-        return LineFraming()
-    return EncodedLineFraming(encoding, error_handler)
+        return LineFraming(max_line_size)
+    return EncodedLineFraming(encoding, error_handler, max_line_size)
 
 
 class EncodedLineFraming(LineFraming):
     """Frames as lines of text in any encoding; see `framing_for`."""
 
-    def __init__(self, encoding: str, error_handler: str) -> None:
-        super().__init__()
-        self._encoding = encoding
+    def __init__(self, encoding: str, error_handler: str, max_line_size: int) -> None:
+        super().__init__(max_line_size)
         self._encoder = codecs.getincrementalencoder(encoding)(_ESCAPE)
         self._decoder = codecs.getincrementaldecoder(encoding)(
             _NOT_IN_ENCODING if error_handler == "strict" else error_handler

@@ -12,6 +12,7 @@ from mcp.client._stderr import StderrPump
 from mcp.client.stdio import StdioServerParameters
 from mcp.engine.bytelink import ByteLink
 from mcp.engine.descriptors import open_byte_link
+from mcp.engine.lines import DEFAULT_MAX_LINE_SIZE
 from mcp.engine.link import Frame
 from mcp.shared.exceptions import ConnectionClosedError, ProcessExitedError, TransportError
 
@@ -22,18 +23,21 @@ _STDERR_TIMEOUT: Final = 0.5
 _KILL_TIME: Final = 0.5
 
 
-def start_server(server: StdioServerParameters, errlog: TextIO | None) -> "ProcessLink":
+def start_server(
+    server: StdioServerParameters, errlog: TextIO | None, max_message_size: int | None = None
+) -> "ProcessLink":
     """Starts a server and links to it.
 
     Args:
         server: How to start it.
         errlog: Gets what the process writes to stderr.
+        max_message_size: Bytes that one message of its may have.
 
     Raises:
         ServerStartError: It cannot be started.
         LookupError: There is no such encoding.
     """
-    framing = framing_for(server.encoding, server.encoding_error_handler)
+    framing = framing_for(server.encoding, server.encoding_error_handler, max_message_size or DEFAULT_MAX_LINE_SIZE)
     process = start_process(server)
     pump = StderrPump(process.stderr, errlog)
     link = open_byte_link(process.stdout, process.stdin, framing=framing, nonblocking=sys.platform != "win32")

@@ -48,26 +48,30 @@ class StderrPump:
     def _run(self) -> None:
         while chunk := _read(self._fd):
             self._tail = (self._tail + chunk)[-_TAIL_SIZE:]
-            self._copy(chunk)
-        self._copy(b"")
+            # The log may be closed, full or broken, and be of any class.
+            try:
+                self._sink.write(chunk)
+            except Exception:
+                self._close_sink()
+        self._close_sink()
         os.close(self._fd)
 
-    def _copy(self, chunk: bytes) -> None:
-        # The log may be closed, full or broken, and be of any class.
-        try:
-            self._sink.write(chunk)
-        except Exception:
-            self._sink = _Discard()
+    def _close_sink(self) -> None:
+        with suppress(Exception):
+            self._sink.close()
+        self._sink = _Discard()
 
 
 class _Sink(Protocol):
-    def write(self, chunk: bytes) -> None:
-        """Writes everything; no bytes mean the end."""
-        ...
+    def write(self, chunk: bytes) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class _Discard:
     def write(self, chunk: bytes) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class _DescriptorSink:
@@ -77,8 +81,6 @@ class _DescriptorSink:
         self._fd = fd
 
     def write(self, chunk: bytes) -> None:
-        if not chunk:
-            os.close(self._fd)
         rest = memoryview(chunk)
         while rest:
             try:
@@ -87,6 +89,9 @@ class _DescriptorSink:
                 # Somebody who shares the description has set it to non-blocking, as happens to terminals.
                 time.sleep(_RETRY_INTERVAL)
 
+    def close(self) -> None:
+        os.close(self._fd)
+
 
 class _TextSink:
     def __init__(self, errlog: TextIO) -> None:
@@ -94,10 +99,12 @@ class _TextSink:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def write(self, chunk: bytes) -> None:
-        text = self._decoder.decode(chunk, final=not chunk)
-        if text:
-            self._errlog.write(text)
-            self._errlog.flush()
+        self._errlog.write(self._decoder.decode(chunk))
+        self._errlog.flush()
+
+    def close(self) -> None:
+        if rest := self._decoder.decode(b"", final=True):
+            self._errlog.write(rest)
 
 
 def _open_sink(errlog: TextIO | None) -> _Sink:

@@ -96,7 +96,11 @@ def get_default_environment() -> dict[str, str]:
 
 @asynccontextmanager
 async def stdio_client(
-    server: StdioServerParameters, errlog: TextIO | None = None, *, shutdown_grace: float | None = None
+    server: StdioServerParameters,
+    errlog: TextIO | None = None,
+    *,
+    shutdown_grace: float | None = None,
+    max_message_size: int | None = None,
 ) -> "AsyncGenerator[TransportStreams, None]":
     """Starts a server process; yields the stream pair to talk to it; ends the process.
 
@@ -107,6 +111,7 @@ async def stdio_client(
         server: How to start it.
         errlog: Gets what the process writes to stderr: a file, or anything with `write`. The own stderr by default.
         shutdown_grace: Seconds to wait before the process is told to exit; `PROCESS_TERMINATION_TIMEOUT` by default.
+        max_message_size: Bytes that one message of the server's may have, 64 MiB by default; a longer one is refused.
 
     Yields:
         Where messages come from, and where they go.
@@ -117,7 +122,7 @@ async def stdio_client(
     from mcp.client._process_link import start_server
     from mcp.engine.streams import open_streams
 
-    link = start_server(server, sys.stderr if errlog is None else errlog)
+    link = start_server(server, sys.stderr if errlog is None else errlog, max_message_size)
     try:
         yield open_streams(link)
     finally:

@@ -153,7 +153,8 @@ class Engine(Generic[ContextT]):
         return plain(result)
 
     async def notified(self, notification: Notification, envelope: Envelope, exchange: Exchange) -> None:
-        """Delivers a notification. What its handler raises is logged; only a cancellation gets out."""
+        """Delivers a notification. What is wrong with it, or what its handler raises, is logged; only a cancellation gets
+        out."""
         role = self._role
 
         async def innermost(context: ContextT) -> None:
@@ -161,9 +162,11 @@ class Engine(Generic[ContextT]):
             if route is not None:
                 await route.handler(context, _validated(route, context.params))
 
-        context = role.context(notification, envelope, exchange)
         try:
+            context = role.context(notification, envelope, exchange)
             await contained(_chained(role.middleware, innermost), context)
+        except MCPError as error:
+            logger.warning("dropped %s: %s", notification.method, error)
         except Exception:
             logger.exception("handling %s failed", notification.method)
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -23,7 +24,13 @@ from mcp.protocol.codec import (
     encode_notification,
     encode_request,
 )
-from mcp.shared.exceptions import ConnectionClosedError, MCPError, RequestTimeoutError, TransportError
+from mcp.shared.exceptions import (
+    ConnectionClosedError,
+    MalformedResultError,
+    MCPError,
+    RequestTimeoutError,
+    TransportError,
+)
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
 
 __all__ = ["LinkRequester"]
@@ -55,9 +62,9 @@ class LinkRequester:
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
         """Sends a request and returns its result; see `Requester.request`."""
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.with_traceback(None)
         frame = encode_request(id, method, params)
-        pending = self._pending[id] = _Pending(options.on_progress)
+        pending = self._pending[id] = _Pending(method, options.on_progress)
         try:
             self._send(frame)
             if options.timeout is None:
@@ -73,7 +80,7 @@ class LinkRequester:
         finally:
             self._pending.pop(id, None)
         if isinstance(outcome, MCPError):
-            raise outcome
+            raise outcome.with_traceback(None)
         return outcome
 
     @staticmethod
@@ -84,8 +91,9 @@ class LinkRequester:
 
     def _cancel(self, id: RequestId, reason: str) -> None:
         params = {"requestId": id, "reason": reason}
-        if self._closed is None and id in self._pending:
-            self._link.send(encode_notification("notifications/cancelled", params))
+        if self._closed is None:
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                self._link.send(encode_notification("notifications/cancelled", params))
 
     def _send(self, frame: bytes) -> None:
         try:
@@ -99,7 +107,7 @@ class LinkRequester:
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification; see `Requester.notify`."""
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.with_traceback(None)
         self._send(encode_notification(method, params))
         await self._link.drain()
 
@@ -129,6 +137,7 @@ class LinkRequester:
                     self._take(decode(frame) if isinstance(frame, bytes) else _raised(frame))
                 except DecodeError as error:
                     logger.error("Failed to parse JSONRPC message from server: %s", error.message)
+                    self._settle_broken(error)
         self._fail_all(await self._reason())
 
     async def _reason(self) -> TransportError:
@@ -152,6 +161,12 @@ class LinkRequester:
             logger.debug("ignored an answer to %r, which is not pending", id)
         else:
             pending.settle(outcome)
+
+    def _settle_broken(self, error: DecodeError) -> None:
+        """No other answer will come to the request that a broken one was for."""
+        pending = None if error.response_id is None else self._pending.get(error.response_id)
+        if pending is not None:
+            pending.settle(MalformedResultError(pending.method, error.message))
 
     def _notify(self, message: Notification) -> None:
         if message.method == "notifications/progress":
@@ -186,9 +201,10 @@ def _raised(error: DecodeError) -> Any:
 class _Pending:
     """One request that waits for its answer. Progress reports run in the waiting task, ahead of the answer."""
 
-    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal")
+    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "method")
 
-    def __init__(self, on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None) -> None:
+    def __init__(self, method: str, on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None) -> None:
+        self.method = method
         self._on_progress = on_progress
         self._progress: deque[dict[str, Any]] | None = None
         self._outcome: Outcome | None = None

@@ -1,11 +1,16 @@
 """The two ends of a byte link, free of I/O: frames that have arrived, and bytes that are to be written."""
 
+from typing import Final
+
 import anyio
 
 from mcp.engine.link import Frame
 from mcp.engine.reactor import Reactor, Waiter
 
 __all__ = ["Backlog", "Inbox", "Outbox"]
+
+
+_NOTHING: Final = memoryview(b"")
 
 
 class Inbox:
@@ -103,7 +108,7 @@ class Outbox:
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog
         self._queued: list[bytes] = []
-        self._current = memoryview(b"")
+        self._current = _NOTHING
 
     def push(self, data: bytes) -> None:
         """Queues `data`."""
@@ -119,11 +124,12 @@ class Outbox:
 
     def consume(self, count: int) -> None:
         """The first `count` bytes of `front()` are written."""
-        self._current = self._current[count:]
+        # Not an empty slice, which would keep all that was written in memory.
+        self._current = self._current[count:] if count < len(self._current) else _NOTHING
         self._backlog.change(-count)
 
     def clear(self) -> None:
         """Drops everything, because nobody will read it."""
-        self._current = memoryview(b"")
+        self._current = _NOTHING
         self._queued.clear()
         self._backlog.change(-self._backlog.size)

@@ -119,6 +119,9 @@ class _Connection:
         self._send(encode_error(request.id, problem.code, problem.message, problem.data))
 
     async def _serve(self, request: Request, running: "_Running") -> None:
+        if running.cancelled:
+            return
+        running.started = True
         try:
             reply = await self._reply(request, running.exchange)
         finally:
@@ -174,8 +177,8 @@ class _Connection:
             self._spawner.spawn(self._deliver)
 
     def _cancel(self, notification: Notification) -> None:
-        id = (notification.params or {}).get("requestId")
-        running = self._running.get(id) if isinstance(id, (str, int)) else None
+        id: Any = (notification.params or {}).get("requestId")
+        running = self._running.get(id) if type(id) in (str, int) else None
         if running is None or running.task is None:
             logger.debug("ignored the cancellation of %r, which is not running", id)
             return
@@ -185,6 +188,9 @@ class _Connection:
         running.exchange.open = False
         running.exchange.cancelled()
         running.task.cancel()
+        if not running.started:
+            # On asyncio a task that is cancelled before its first step never takes it: nobody else forgets this one.
+            del self._running[id]
 
     async def _deliver(self) -> None:
         try:
@@ -201,11 +207,12 @@ class _Connection:
 
 
 class _Running:
-    __slots__ = ("cancelled", "exchange", "task")
+    __slots__ = ("cancelled", "exchange", "started", "task")
 
     def __init__(self, exchange: "_LinkExchange") -> None:
         self.exchange = exchange
         self.task: Cancellable | None = None
+        self.started = False
         self.cancelled = False
 
 

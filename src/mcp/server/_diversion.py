@@ -72,6 +72,7 @@ def _diverted(fd: int, elsewhere: int, flags: int) -> Generator[Wire, None, None
     # Not the wire is put back in the end: on Windows that would wait for a read that is under way on it.
     saved = os.dup(fd)
     inheritable = os.get_inheritable(fd)
+    blocking = sys.platform == "win32" or os.get_blocking(fd)
     try:
         wire = Wire(*private_duplicate(fd, flags))
         _redirect(fd, elsewhere, True)
@@ -79,6 +80,9 @@ def _diverted(fd: int, elsewhere: int, flags: int) -> Generator[Wire, None, None
             yield wire
         finally:
             _redirect(fd, saved, inheritable)
+            if sys.platform != "win32":
+                # uvloop sets what it watches to non-blocking, which matters if the wire shares our description.
+                os.set_blocking(fd, blocking)
     finally:
         os.close(saved)
 

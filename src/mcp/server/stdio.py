@@ -13,6 +13,7 @@ from typing import TextIO
 import anyio
 
 from mcp.engine.descriptors import open_byte_link
+from mcp.engine.lines import DEFAULT_MAX_LINE_SIZE, LineFraming
 from mcp.engine.streams import TransportStreams, from_frame, open_streams, to_frame
 from mcp.server._diversion import Wire, diverted_stdin, diverted_stdout
 from mcp.shared.message import SessionMessage
@@ -22,7 +23,10 @@ __all__ = ["stdio_server"]
 
 @asynccontextmanager
 async def stdio_server(
-    stdin: anyio.AsyncFile[str] | None = None, stdout: anyio.AsyncFile[str] | None = None
+    stdin: anyio.AsyncFile[str] | None = None,
+    stdout: anyio.AsyncFile[str] | None = None,
+    *,
+    max_message_size: int = DEFAULT_MAX_LINE_SIZE,
 ) -> AsyncGenerator[TransportStreams, None]:
     """The stream pair of a server that talks to its client on stdin and stdout.
 
@@ -33,6 +37,8 @@ async def stdio_server(
     Args:
         stdin: Read from here instead.
         stdout: Write here instead.
+        max_message_size: Bytes that one message may have; a longer one is refused and the next one served. Does not
+            apply to a replacement for stdin.
 
     Yields:
         Where messages come from, and where they go.
@@ -46,7 +52,8 @@ async def stdio_server(
         if not isinstance(source, Wire) or not isinstance(sink, Wire):
             yield _FileReadStream(_as_file(stack, source, "r")), _FileWriteStream(_as_file(stack, sink, "w"))
             return
-        link = open_byte_link(source.fd, sink.fd, nonblocking=sink.nonblocking)
+        framing = LineFraming(max_message_size)
+        link = open_byte_link(source.fd, sink.fd, framing=framing, nonblocking=sink.nonblocking)
         try:
             yield open_streams(link)
         finally:

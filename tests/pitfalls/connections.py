@@ -1,0 +1,100 @@
+"""Ways to reach `pitfall_server`, and what tests want to know of its process."""
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import pitfall_server
+import uvicorn
+
+from mcp import Client, StdioServerParameters, types
+
+Transport = Literal["memory", "stdio", "http"]
+
+PROGRAM = str(Path(__file__).with_name("pitfall_server.py"))
+SECONDS_TO_STOP = 10
+SECONDS_OF_PATIENCE = 20
+"""For what happens at once on a machine that has nothing else to do."""
+
+
+def subprocess_server(name: str = "server", env: dict[str, str] | None = None) -> StdioServerParameters:
+    """How to start a server of `pitfall_server` as a process."""
+    return StdioServerParameters(command=sys.executable, args=[PROGRAM, name], env=env)
+
+
+def python(program: str, *args: str) -> StdioServerParameters:
+    """How to start a program as a server."""
+    return StdioServerParameters(command=sys.executable, args=["-c", program, *args])
+
+
+@contextmanager
+def over_http(app: Any) -> Generator[str, None, None]:
+    """Serves an ASGI application in a thread of this process; yields the URL of an MCP endpoint in it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=2)
+    http = uvicorn.Server(config)
+    thread = threading.Thread(target=http.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        # Connections wait in the listener until the server takes them, so there is no start to wait for.
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    finally:
+        http.should_exit = True
+        thread.join(SECONDS_TO_STOP)
+        listener.close()
+        assert not thread.is_alive(), "the HTTP server does not stop"
+
+
+@asynccontextmanager
+async def connected(transport: Transport, name: str = "server", **options: Any) -> AsyncGenerator[Client, None]:
+    """A client of one of the servers of `pitfall_server`."""
+    target = pitfall_server.SERVERS[name]
+    if transport == "http":
+        with over_http(target.streamable_http_app()) as url:
+            async with Client(url, **options) as client:
+                yield client
+        return
+    async with Client(target if transport == "memory" else subprocess_server(name), **options) as client:
+        yield client
+
+
+async def text_of(client: Client, tool: str, **arguments: Any) -> str:
+    """What a tool answers, as text."""
+    with anyio.fail_after(SECONDS_OF_PATIENCE):
+        return only_text(await client.call_tool(tool, arguments))
+
+
+def only_text(result: types.CallToolResult) -> str:
+    [block] = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+async def eventually(condition: Callable[[], Awaitable[bool] | bool]) -> None:
+    """Waits for what nothing reports."""
+    with anyio.fail_after(SECONDS_OF_PATIENCE):
+        while not (condition() if isinstance(outcome := condition(), bool) else await outcome):
+            await anyio.sleep(0.01)
+
+
+def exists(pid: int) -> bool:
+    """Whether there is such a process, be it one that exited and waits to be reaped."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def runs(pid: int) -> bool:
+    """Whether such a process runs. One that waits to be reaped, perhaps by an init that never does, counts as gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except FileNotFoundError:
+        return False

@@ -19,7 +19,6 @@ language is a mistake, so that no block is left out for a misspelt word.
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -33,10 +32,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"python", "text", "console", "json", "http", "toml", ""}
+PORT = "8000"
 SECONDS_PER_PROGRAM = 20
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=indent)``` *$", re.MULTILINE)
-NAME = re.compile(r"# (?P<name>[\w/]+\.py)\n")
+NAME = re.compile(r"# (?P<name>\w+\.py)\n")
 LINK = re.compile(r"\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -98,10 +98,10 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @contextmanager
-def served(command: str, folder: Path) -> Generator[None, None, None]:
-    """Runs a uvicorn command line, and waits until it serves."""
+def served(command: str, folder: Path) -> Generator[str, None, None]:
+    """Runs a uvicorn command line on a free port, and yields that port once it serves."""
     process = subprocess.Popen(
-        command.split(),
+        command.replace(PORT, "0").split(),
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -114,26 +114,19 @@ def served(command: str, folder: Path) -> Generator[None, None, None]:
         seen: list[str] = []
         for line in process.stderr:
             seen.append(line)
-            if "Uvicorn running" in line:
-                break
-        else:
-            pytest.fail(f"`{command}` ended:\n{''.join(seen)}")
-        yield
+            if running := re.search(r"running on http://127.0.0.1:(\d+)", line):
+                yield running[1]
+                return
+        pytest.fail(f"`{command}` ended:\n{''.join(seen)}")
     finally:
         process.terminate()
         process.communicate()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def check(block: Block, output: str | None, folder: Path) -> None:
     """Runs a python block and compares what it does with what its page says."""
     name = name_of(block)
     program = folder / (name or f"line{block.line}.py")
-    program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(block.text, encoding="utf-8")
     result = run(program, folder)
     where = f"the block at line {block.line}"
@@ -145,15 +138,15 @@ def check(block: Block, output: str | None, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    text = page.read_text(encoding="utf-8").replace("8000", str(free_port()))
-    blocks = blocks_of(text)
+    port = PORT
     with ExitStack() as server:
-        for block, output in with_output(blocks):
+        for block, output in with_output(blocks_of(page.read_text(encoding="utf-8"))):
             if block.language == "python":
-                check(block, output, tmp_path)
+                program = Block(block.language, block.text.replace(PORT, port), block.line)
+                check(program, output and output.replace(PORT, port), tmp_path)
             elif block.language == "console" and block.text.startswith("$ uvicorn "):
                 server.close()
-                server.enter_context(served(block.text[2:], tmp_path))
+                port = server.enter_context(served(block.text[2:], tmp_path))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -201,3 +194,8 @@ def test_blocks_are_found_with_their_language_their_line_and_the_output_behind_t
 def test_output_that_no_program_prints_is_reported() -> None:
     with pytest.raises(AssertionError, match="line 3 is not behind a program"):
         with_output([Block("json", "{}\n", 1), Block("text", "1\n", 3)])
+
+
+def test_a_server_that_does_not_start_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match="nowhere"), served("uvicorn nowhere:app --port 8000", tmp_path):
+        pass

@@ -17,7 +17,8 @@ from mcp import Client, StdioServerParameters, types
 
 Transport = Literal["memory", "stdio", "http"]
 
-PROGRAM = str(Path(__file__).with_name("pitfall_server.py"))
+HERE = str(Path(__file__).parent)
+PROGRAM = str(Path(HERE, "pitfall_server.py"))
 SECONDS_TO_STOP = 10
 SECONDS_OF_PATIENCE = 20
 """For what happens at once on a machine that has nothing else to do."""
@@ -76,10 +77,10 @@ def only_text(result: types.CallToolResult) -> str:
     return block.text
 
 
-async def eventually(condition: Callable[[], Awaitable[bool] | bool]) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
     """Waits for what nothing reports."""
     with anyio.fail_after(SECONDS_OF_PATIENCE):
-        while not (condition() if isinstance(outcome := condition(), bool) else await outcome):
+        while not await condition():
             await anyio.sleep(0.01)
 
 
@@ -94,7 +95,9 @@ def exists(pid: int) -> bool:
 
 def runs(pid: int) -> bool:
     """Whether such a process runs. One that waits to be reaped, perhaps by an init that never does, counts as gone."""
+    if sys.platform != "linux":
+        return exists(pid)
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except FileNotFoundError:
+    except OSError:
         return False

@@ -1,7 +1,7 @@
 """A server whose tools do what the reports are about; the tests reach it in memory, over stdio and over HTTP.
 
-    python pitfall_server.py            serves `server` on stdin and stdout
-    python pitfall_server.py unlisted   serves `unlisted`, which has tools and lists none
+python pitfall_server.py            serves `server` on stdin and stdout
+python pitfall_server.py unlisted   serves `unlisted`, which has tools and lists none
 """
 
 import json
@@ -149,9 +149,7 @@ async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) 
 
 def _listed(name: str, function: Function) -> types.Tool:
     schema = {"type": "object", "required": ["weather"]} if function is forecast else None
-    return types.Tool(
-        name=name, description=function.__doc__, input_schema={"type": "object"}, output_schema=schema
-    )
+    return types.Tool(name=name, description=function.__doc__, input_schema={"type": "object"}, output_schema=schema)
 
 
 async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:

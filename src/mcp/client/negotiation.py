@@ -5,12 +5,11 @@ Specification: basic/versioning, server/discover.
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from mcp import types
 from mcp.client.session import ClientSession
-from mcp.shared.exceptions import MCPError, TransportError
-from mcp.types.jsonrpc import UNSUPPORTED_PROTOCOL_VERSION
+from mcp.protocol.trees import is_object
+from mcp.shared.exceptions import MalformedResultError, MCPError, RequestTimeoutError, TransportError
+from mcp.types.jsonrpc import INTERNAL_ERROR, UNSUPPORTED_PROTOCOL_VERSION
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 __all__ = ["settle_version"]
@@ -33,22 +32,27 @@ async def settle_version(session: ClientSession, mode: str, prior: types.Discove
         return
     try:
         await session.discover()
-    except TransportError:
-        raise
     except MCPError as error:
-        raise _explained(error) from error
+        if _is_explicable(error):
+            raise _explained(error) from error
+        raise
+
+
+def _is_explicable(error: MCPError) -> bool:
+    """Whether the server answered as one does that has never heard of `server/discover`."""
+    if isinstance(error, (TransportError, RequestTimeoutError, MalformedResultError)) or error.code == INTERNAL_ERROR:
+        return False
+    if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+        return True
+    supported = error.data.get("supported") if is_object(error.data) else None
+    return not isinstance(supported, list) or any(version in supported for version in HANDSHAKE_PROTOCOL_VERSIONS)
 
 
 def _explained(error: MCPError) -> MCPError:
     """The error, with the reason why the connection cannot be used as far as this library can tell."""
-    data: Any = error.data
-    if error.code == UNSUPPORTED_PROTOCOL_VERSION and isinstance(data, dict):
-        supported: Any = cast("dict[str, Any]", data).get("supported", ())
-        if not set(supported) & set(HANDSHAKE_PROTOCOL_VERSIONS):
-            return error
     return MCPError(
         error.code,
         f"{error.message} (in answer to server/discover; the server seems to speak only handshake revisions, up to "
         "2025-11-25, which are not part of this version of the library yet)",
-        data,
+        error.data,
     )

@@ -375,7 +375,7 @@ class ClientSession(SessionCore):
         while True:
             try:
                 page = await self.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
-            except MCPError as error:
+            except (MCPError, ValidationError) as error:
                 logger.debug("tools/list failed, so results of %s go unchecked: %s", tool, error)
                 break
             cursor = page.next_cursor

@@ -119,11 +119,10 @@ class Engine(Generic[ContextT]):
         """The error answer for what a request's handling raised."""
         error = self.as_error(request.method, failure)
         try:
-            frame = encode_error(request.id, error.code, error.message, error.data)
+            return Reply(encode_error(request.id, error.code, error.message, error.data), error.code)
         except ValueError:
             logger.exception("the error that %s answered with cannot be encoded", request.method)
-            frame = encode_error(request.id, INTERNAL_ERROR, "Internal server error")
-        return Reply(frame, error.code)
+            return Reply(encode_error(request.id, INTERNAL_ERROR, "Internal server error"), INTERNAL_ERROR)
 
     async def call(self, request: Request, envelope: Envelope, exchange: Exchange) -> bytes:
         """Runs a request and returns its result as JSON text.
@@ -153,8 +152,7 @@ class Engine(Generic[ContextT]):
         return plain(result)
 
     async def notified(self, notification: Notification, envelope: Envelope, exchange: Exchange) -> None:
-        """Delivers a notification. What is wrong with it, or what its handler raises, is logged; only a cancellation gets
-        out."""
+        """Delivers a notification. Whatever goes wrong with it is logged; only a cancellation gets out."""
         role = self._role
 
         async def innermost(context: ContextT) -> None:

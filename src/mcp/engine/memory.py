@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
-from mcp.engine.dispatch import Engine
+from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import OneWayExchange
 from mcp.engine.isolation import in_own_context
 from mcp.engine.requester import CallOptions, NotificationSink
-from mcp.protocol.codec import Request, RequestId, dumps, loads
+from mcp.protocol.codec import ErrorResponse, Request, RequestId, decode, dumps, loads
 from mcp.protocol.eras import read_envelope
 from mcp.shared.exceptions import ConnectionClosedError, MCPError, RequestTimeoutError
 
@@ -62,7 +62,7 @@ class MemoryRequester:
         try:
             return await self._engine.call(request, read_envelope(request.params), exchange)
         except MCPError as error:
-            raise MCPError(error.code, error.message, _through_wire(error.data)) from None
+            raise _as_sent(self._engine.failed(request, error)) from None
         except Exception as failure:
             error = self._engine.as_error(request.method, failure)
             if self._raise_exceptions:
@@ -109,6 +109,12 @@ async def _within(seconds: float, answer: in_own_context[bytes], method: str) ->
     if scope.cancelled_caught:
         raise RequestTimeoutError(method, seconds)
     raise AssertionError("a scope ends with a result or a cancellation")
+
+
+def _as_sent(reply: Reply) -> MCPError:
+    answer = decode(reply.frame)
+    assert isinstance(answer, ErrorResponse)
+    return MCPError(answer.code, answer.message, answer.data)
 
 
 def _through_wire(value: Any) -> Any:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 from mcp.protocol.headers import MCP_PARAM_HEADER_PREFIX, decode_header_value, encode_header_value
@@ -268,9 +268,7 @@ def _text(value: object) -> str | None:
 
 
 def _is_beyond_range(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer() and abs(value) > _LARGEST_INTEGER
-    return isinstance(value, int) and abs(value) > _LARGEST_INTEGER
+    return isinstance(value, (int, float)) and _LARGEST_INTEGER < abs(value) < inf
 
 
 _BEYOND_RANGE: Final = "{header} cannot carry the argument {argument}: an integer must be within 2**53 - 1 either way"

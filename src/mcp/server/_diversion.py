@@ -72,19 +72,29 @@ def _diverted(fd: int, elsewhere: int, flags: int) -> Generator[Wire, None, None
     # Not the wire is put back in the end: on Windows that would wait for a read that is under way on it.
     saved = os.dup(fd)
     inheritable = os.get_inheritable(fd)
-    blocking = sys.platform == "win32" or os.get_blocking(fd)
     try:
         wire = Wire(*private_duplicate(fd, flags))
-        _redirect(fd, elsewhere, True)
-        try:
-            yield wire
-        finally:
-            _redirect(fd, saved, inheritable)
-            if sys.platform != "win32":
-                # uvloop sets what it watches to non-blocking, which matters if the wire shares our description.
-                os.set_blocking(fd, blocking)
+        with _mode_kept(saved):
+            _redirect(fd, elsewhere, True)
+            try:
+                yield wire
+            finally:
+                _redirect(fd, saved, inheritable)
     finally:
         os.close(saved)
+
+
+@contextmanager
+def _mode_kept(fd: int) -> Generator[None, None, None]:
+    # uvloop sets what it watches to non-blocking, and unless the wire is a pipe it shares its description with `fd`.
+    if sys.platform == "win32":
+        yield
+        return
+    blocking = os.get_blocking(fd)
+    try:
+        yield
+    finally:
+        os.set_blocking(fd, blocking)
 
 
 def _redirect(fd: int, target: int, inheritable: bool) -> None:

@@ -118,12 +118,14 @@ class ServerSession:
     async def send_notification(
         self, notification: types.ServerNotification, related_request_id: RequestId | None = None
     ) -> None:
-        """Sends a notification.
+        """Sends a notification; a log message only if the client asked for its level.
 
         Args:
             notification: The notification.
             related_request_id: The request it belongs to; one without goes over the connection's own channel.
         """
+        if notification.method == "notifications/message" and not self._connection.wants_log(notification.params.level):
+            return
         wire = notification.model_dump(by_alias=True, exclude_none=True, mode="json")
         if related_request_id is None and notification.method not in _REQUEST_SCOPED:
             await self._connection.notify(notification.method, wire.get("params"))

@@ -257,6 +257,7 @@ def test_a_parsed_value_is_held_to_the_same_rules() -> None:
         b'{"jsonrpc":"2.0","id":5,"method":"m"} trailing',
         b'{"jsonrpc":"2.0","id":5,"method":"m","params":' + b"[" * 100_000,
         b'{"jsonrpc":"2.0",\n"id":5,\n"method":"m",\n"params":{]}',
+        b'{"jsonrpc":"2.0","id":5,' + b"\n" * 2000 + b'"method":',
         # The id after the fault, as peers write it that put their envelope last.
         b'{"method":"m","params":{"x":"a\\ud83d"},"jsonrpc":"2.0","id":5}',
         b'{"method":"m","params":{"x":NaN},"jsonrpc":"2.0","id":5}',
@@ -305,6 +306,8 @@ def test_the_id_of_a_broken_answer_is_not_one_to_answer(data: bytes) -> None:
         b'{"jsonrpc":"2.0","id":"\xff","method":"m"}',
         b'{"jsonrpc":"2.0","id":"\\ud83d","method":"m"}',
         b'{"jsonrpc":"2.0","id":' + b"1" * 5000 + b',"method":"m"}',
+        # A fault so far down that looking for its line is not worth the time.
+        b'{"jsonrpc":"2.0","id":5,' + b"\n" * 2000 + b"garbage",
     ],
 )
 def test_no_id_is_made_up(data: bytes) -> None:
@@ -377,6 +380,12 @@ def test_a_lone_surrogate_is_refused_with_its_place() -> None:
         dumps({"m": Shelf(shelf_name="\ud83d")})
 
 
+def test_a_lone_surrogate_is_found_among_parts_that_occur_more_than_once() -> None:
+    shared = {"x": ["y"]}
+    with pytest.raises(EncodeError, match=r"a lone surrogate at \$\.items\[2\]\[0\]"):
+        dumps({"items": [shared, shared, ("\udcff",)]})
+
+
 def test_what_encode_error_says_can_itself_be_sent() -> None:
     with pytest.raises(EncodeError) as caught:
         dumps({"\udcff": {"\ud83d": "\udcff"}})
@@ -404,6 +413,7 @@ def nested(levels: int) -> list[object]:
         (b"\xff", "invalid utf-8"),
         (cycle(), "Circular reference"),
         (nested(100_000), "depth"),
+        (iter(["\udcff"]), "surrogates not allowed"),
     ],
 )
 def test_what_has_no_json_form_is_refused_with_a_reason(value: object, complaint: str) -> None:

@@ -1,0 +1,182 @@
+"""Requests that were sent over a link and wait for their answer: one table per connection, the same for both roles."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+
+from mcp.engine.backend import asyncio_task
+from mcp.engine.requester import CallOptions
+from mcp.protocol.codec import DecodeError, ErrorResponse, RequestId, Response, encode_notification, encode_request
+from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
+
+__all__ = ["PendingRequests", "Signal", "new_signal"]
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING_PROGRESS: Final = 1024
+
+Outcome = dict[str, Any] | MCPError
+
+
+class PendingRequests:
+    """Sends requests and awaits their answers, any number at a time.
+
+    Args:
+        send: Queues one frame for the peer. May raise `anyio.ClosedResourceError` where this side was closed, and
+            `anyio.BrokenResourceError` where the peer is gone; then the reader is about to call `fail_all`.
+
+    Attributes:
+        closed: Why no more requests can be sent; None while they can.
+    """
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._pending: dict[RequestId, _Pending] = {}
+        self.closed: MCPError | None = None
+
+    async def request(self, id: RequestId, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+        """Sends a request and returns the `result` member of its answer; see `Requester.request`."""
+        if self.closed is not None:
+            raise self.closed
+        frame = encode_request(id, method, params)
+        pending = self._pending[id] = _Pending(method, options.on_progress)
+        try:
+            self.send(frame)
+            if options.timeout is None:
+                outcome = await pending.outcome()
+            else:
+                outcome = await _within(options.timeout, pending)
+        except anyio.get_cancelled_exc_class():
+            self._cancel(id, "the caller was cancelled")
+            raise
+        except RequestTimeoutError as error:
+            self._cancel(id, str(error))
+            raise
+        finally:
+            self._pending.pop(id, None)
+        if isinstance(outcome, MCPError):
+            raise outcome
+        return outcome
+
+    def send(self, frame: bytes) -> None:
+        """Queues one frame.
+
+        Raises:
+            ConnectionClosedError: This side was closed.
+        """
+        try:
+            self._send(frame)
+        except anyio.ClosedResourceError:
+            raise ConnectionClosedError from None
+        except anyio.BrokenResourceError:
+            # The reader is about to learn why the peer is gone, and tells every pending request.
+            return
+
+    def _cancel(self, id: RequestId, reason: str) -> None:
+        params = {"requestId": id, "reason": reason}
+        if self.closed is None:
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                self._send(encode_notification("notifications/cancelled", params))
+
+    def answered(self, message: Response | ErrorResponse) -> None:
+        """Takes an answer. One to a request that is not pending is ignored: it comes after a timeout, or from nowhere."""
+        pending = None if message.id is None else self._pending.get(message.id)
+        if pending is None:
+            logger.debug("ignored an answer to %r, which is not pending", message.id)
+        elif isinstance(message, Response):
+            pending.settle(message.result)
+        else:
+            pending.settle(MCPError(message.code, message.message, message.data))
+
+    def broken(self, error: DecodeError) -> None:
+        """Takes what was to be an answer. No other will come to the request it was for."""
+        pending = None if error.response_id is None else self._pending.get(error.response_id)
+        if pending is not None:
+            pending.settle(MalformedResultError(pending.method, error.message))
+
+    def progressed(self, params: dict[str, Any]) -> bool:
+        """Takes the params of a progress notification; False where it belongs to no pending request."""
+        token = params.get("progressToken")
+        pending = self._pending.get(token) if isinstance(token, (str, int)) else None
+        if pending is None:
+            return False
+        pending.progressed(params)
+        return True
+
+    def fail_all(self, reason: MCPError) -> None:
+        """Fails what is pending, and every request from now on."""
+        if self.closed is None:
+            self.closed = reason
+        for pending in self._pending.values():
+            pending.settle(self.closed)
+
+
+async def _within(seconds: float, pending: "_Pending") -> Outcome:
+    with anyio.move_on_after(max(seconds, 0.0)):
+        return await pending.outcome()
+    raise RequestTimeoutError(pending.method, seconds)
+
+
+class _Pending:
+    """One request that waits for its answer. Progress reports run in the waiting task, ahead of the answer."""
+
+    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "method")
+
+    def __init__(self, method: str, on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None) -> None:
+        self.method = method
+        self._on_progress = on_progress
+        self._progress: deque[dict[str, Any]] | None = None
+        self._outcome: Outcome | None = None
+        self._signal = new_signal()
+
+    def settle(self, outcome: Outcome) -> None:
+        if self._outcome is None:
+            self._outcome = outcome
+            self._signal.set()
+
+    def progressed(self, params: dict[str, Any]) -> None:
+        if self._on_progress is None or self._outcome is not None:
+            return
+        if self._progress is None:
+            # A callback that is slower than the reports misses the oldest ones.
+            self._progress = deque(maxlen=MAX_WAITING_PROGRESS)
+        self._progress.append(params)
+        self._signal.set()
+
+    async def outcome(self) -> Outcome:
+        while True:
+            await self._signal.wait()
+            while self._progress and self._on_progress is not None:
+                await self._on_progress(self._progress.popleft())
+            if self._outcome is not None:
+                return self._outcome
+            self._signal = new_signal()
+
+
+class _FutureSignal:
+    """A one-shot signal for one waiter: on asyncio a bare future, at a third of an event's price."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self) -> None:
+        self._future = asyncio.get_running_loop().create_future()
+
+    def set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self) -> None:
+        await self._future
+
+
+Signal = _FutureSignal | anyio.Event
+
+
+def new_signal() -> Signal:
+    """A signal that one task waits for, once."""
+    return anyio.Event() if asyncio_task() is None else _FutureSignal()

@@ -15,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 .PHONY: help demo test check format e2e bench clean
 
 help:
-	@echo "make demo     run examples/demo.py, a server and a client in one process"
+	@echo "make demo     run examples/demo.py, a server and a client over HTTP, over stdio and in memory"
 	@echo "make test     unit tests with branch coverage of src"
 	@echo "make check    formatting, lint, types (3.10 and 3.13), layers"
 	@echo "make format   rewrite the sources as make check wants them"

@@ -19,7 +19,7 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     def get(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return _submodule(package, name)
         module, _, attribute = home.partition(":")
         value = getattr(import_module(module), attribute or name)
         setattr(sys.modules[package], name, value)
@@ -29,3 +29,15 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
         return sorted({*vars(sys.modules[package]), *homes})
 
     return get, names
+
+
+def _submodule(package: str, name: str) -> Any:
+    """`import mcp` alone makes `mcp.types` and its siblings reachable, as if the package had imported them."""
+    full_name = f"{package}.{name}"
+    if not name.startswith("_"):
+        try:
+            return import_module(full_name)
+        except ModuleNotFoundError as error:
+            if error.name != full_name:
+                raise
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")

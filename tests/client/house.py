@@ -18,6 +18,7 @@ Target = Server[Any] | StdioServerParameters | str
 """What a client is given to reach a server."""
 
 Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams | None
 Result = types.CallToolResult
 
 INTEGER = {"type": "integer"}
@@ -66,7 +67,8 @@ async def speak(ctx: Context, arguments: dict[str, Any]) -> Result:
 
 
 async def wait(ctx: Context, arguments: dict[str, Any]) -> Result:
-    """Never comes back."""
+    """Reports that it has begun, and never comes back."""
+    await ctx.session.report_progress(0)
     await anyio.sleep_forever()
     raise AssertionError("unreachable")
 
@@ -100,7 +102,7 @@ TOOLS: dict[str, Callable[[Context, dict[str, Any]], Awaitable[Result]]] = {
 SCHEMAS = {"add": SUM_SCHEMA, "miscount": SUM_SCHEMA}
 
 
-async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+async def list_tools(ctx: Context, params: Page) -> types.ListToolsResult:
     """One tool a page, under cursors that count."""
     names = list(TOOLS)
     index = int(params.cursor) if params and params.cursor else 0
@@ -116,7 +118,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Result
     return await TOOLS[params.name](ctx, params.arguments or {})
 
 
-async def list_resources(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+async def list_resources(ctx: Context, params: Page) -> types.ListResourcesResult:
     page = params.cursor if params else None
     return types.ListResourcesResult(
         resources=[types.Resource(uri=f"house://{page or 'first'}", name="room")],
@@ -140,7 +142,7 @@ async def read_resource(ctx: Context, params: types.ReadResourceRequestParams) -
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text="four walls")])
 
 
-async def list_prompts(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+async def list_prompts(ctx: Context, params: Page) -> types.ListPromptsResult:
     page = params.cursor if params else None
     return types.ListPromptsResult(
         prompts=[types.Prompt(name=page or "first", arguments=[types.PromptArgument(name="whom", required=True)])],

@@ -111,7 +111,7 @@ async def test_every_verb_takes_meta() -> None:
 
 
 async def test_a_client_that_does_not_say_who_it_is_has_a_default_name() -> None:
-    assert DEFAULT_CLIENT_INFO == types.Implementation(name="mcp", version="0.1.0")
+    assert types.Implementation(name="mcp", version="0.1.0") == DEFAULT_CLIENT_INFO
 
 
 async def test_a_client_may_say_who_it_is(target: Target) -> None:
@@ -202,5 +202,5 @@ async def test_a_single_request_may_ask_for_log_messages(client: Client) -> None
 
 
 async def test_a_log_level_that_is_none_is_refused_by_the_server(client: Client) -> None:
-    with pytest.raises(MCPError, match="logLevel must be one of debug, info, .*, got 'loud'"):
+    with pytest.raises(MCPError, match=r"logLevel must be one of debug, info, .*, got 'loud'"):
         await client.call_tool("look", meta={LOG_LEVEL: "loud"})

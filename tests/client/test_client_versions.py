@@ -227,7 +227,7 @@ async def test_a_server_that_fails_to_answer_is_not_taken_for_an_old_one() -> No
         async with Client(refusing(ValueError("boom"))):
             pass
     assert (raised.value.code, raised.value.message) == (types.INTERNAL_ERROR, "Internal server error")
-    with pytest.raises(MCPError, match="^boom$") as raised:
+    with pytest.raises(MCPError, match=r"^boom$") as raised:
         async with Client(refusing(ValueError("boom")), raise_exceptions=True):
             pass
     assert isinstance(raised.value.__cause__, ValueError)
@@ -250,7 +250,7 @@ async def test_a_question_that_is_not_answered_in_time_is_a_timeout() -> None:
         await house.wait(ctx, {})
         raise AssertionError("unreachable")
 
-    with pytest.raises(RequestTimeoutError, match="Timed out after 0.01s waiting for 'server/discover'") as raised:
+    with pytest.raises(RequestTimeoutError, match=r"Timed out after 0\.01s waiting for 'server/discover'") as raised:
         async with Client(discovering(discover), read_timeout_seconds=0.01):
             pass
     assert raised.value.code == types.REQUEST_TIMEOUT

@@ -48,8 +48,11 @@ def answers_on_stdio(lines: Iterable[bytes]) -> list[Message]:
 
 async def post(url: str, body: bytes, **headers: str) -> httpx2.Response:
     """The server's response to a POST, with the headers of a good request and these."""
-    async with httpx2.AsyncClient(timeout=SECONDS_OF_PATIENCE) as client:
+    client = httpx2.AsyncClient(timeout=SECONDS_OF_PATIENCE)
+    try:
         return await client.post(url, content=body, headers={**HEADERS, **headers})
+    finally:
+        await client.aclose()
 
 
 # Servers. Each is a list of steps for every request: what to send, where `ID` stands for the id of the request and
@@ -92,4 +95,8 @@ def http_server_that_sends(steps: Steps) -> "Callable[[Any, Any, Any], Awaitable
     return app
 
 
-RESULT = '{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[{"type":"text","text":"real"}]}}'
+# What tools/call returns; the client may then look for the tool's output schema, and finds no tools.
+RESULT = (
+    '{"jsonrpc":"2.0","id":ID,"result":'
+    '{"resultType":"complete","content":[{"type":"text","text":"real"}],"tools":[],"ttlMs":0,"cacheScope":"private"}}'
+)

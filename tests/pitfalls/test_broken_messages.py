@@ -116,7 +116,7 @@ async def test_b11_a_malformed_answer_fails_its_call_over_http(answer: str) -> N
 STRAYS = [
     '{"jsonrpc":"2.0","id":999,"result":{}}',
     '{"jsonrpc":"2.0","id":999,"error":{"code":1,"message":"stray"}}',
-    '{"jsonrpc":"2.0","id":"ID","result":{}}',
+    '{"jsonrpc":"2.0","id":"of somebody else","result":{}}',
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":999,"progress":1}}',
     '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":ID}}',
     '{"jsonrpc":"2.0","method":"notifications/of_the_future"}',

@@ -134,6 +134,19 @@ async def test_a_result_that_has_no_json_form_is_an_error_of_the_servers(unsenda
     assert (error.code, error.message) == (-32603, "Internal server error")
 
 
+def nested(levels: int) -> dict[str, Any]:
+    holder: dict[str, Any] = {}
+    for _ in range(levels):
+        holder = {"in": holder}
+    return holder
+
+
+@pytest.mark.parametrize("levels", [220, 300])
+async def test_a_result_that_is_nested_too_deeply_to_be_read_is_an_error(levels: int) -> None:
+    async with connected(server_returning({"content": [], "structuredContent": nested(levels)})) as client:
+        assert (await refusal(client, "tools/call", CALL)).code == -32603
+
+
 @pytest.mark.parametrize("unsendable", [object(), {"a": "\ud800"}, endless()])
 async def test_an_error_whose_data_has_no_json_form_is_an_internal_error(unsendable: Any) -> None:
     async with connected(server_raising(MCPError(7, "m", unsendable))) as client:

@@ -5,6 +5,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Generator
+from contextlib import aclosing
 from pathlib import Path
 
 import anyio
@@ -352,10 +353,9 @@ async def test_a_link_that_discards_has_ended_but_reads_on(peer: Peer, opener: O
     with pytest.raises(anyio.EndOfStream):
         await link.receive()
 
-    with anyio.fail_after(10):
-        await anyio.to_thread.run_sync(write_lines, peer, 2 * READ_AHEAD // 1024)
-
-    await link.aclose()
+    async with aclosing(link):
+        with anyio.fail_after(10):
+            await anyio.to_thread.run_sync(write_lines, peer, 2 * READ_AHEAD // 1024, abandon_on_cancel=True)
 
 
 async def test_pipes_and_sockets_are_watched(peer: Peer) -> None:

@@ -14,7 +14,6 @@ import anyio.lowlevel
 import pytest
 
 from mcp.client._process_link import ProcessLink
-from mcp.client._spawn import ServerNotFoundError, ServerStartError
 from mcp.client.stdio import (
     FORCE_KILL_TIMEOUT,
     PROCESS_TERMINATION_TIMEOUT,
@@ -23,7 +22,13 @@ from mcp.client.stdio import (
     stdio_client,
 )
 from mcp.engine.streams import TransportStreams, link_of
-from mcp.shared.exceptions import ConnectionClosedError, ProcessExitedError, TransportError
+from mcp.shared.exceptions import (
+    ConnectionClosedError,
+    ProcessExitedError,
+    ServerNotFoundError,
+    ServerStartError,
+    TransportError,
+)
 from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCNotification
 

@@ -101,16 +101,17 @@ def test_prints_and_child_processes_are_led_past_the_wire(backend: str) -> None:
     subprocess.run([sys.executable, "-c", "import sys; print('by a child', repr(sys.stdin.read()))"])
     print("not flushed")
     """
-    done = run(script(backend, textwrap.dedent(body) + ECHO), PING)
+    done = run(script(backend, textwrap.dedent(body) + ECHO), PING, env={"PYTHONUNBUFFERED": ""})
 
     assert done.stdout == PING
     assert done.stderr.splitlines() == [b"printed", b"written", b"by a child ''", b"not flushed"]
 
 
 def test_what_was_printed_before_and_not_flushed_does_not_reach_the_wire(backend: str) -> None:
-    done = run(script(backend, ECHO, before="print('while importing')"), PING, env={"PYTHONUNBUFFERED": ""})
+    program = script(backend, "os.write(1, b'while serving')\n" + ECHO, before="print('while importing')")
+    done = run(program, PING, env={"PYTHONUNBUFFERED": ""})
 
-    assert (done.stdout, done.stderr) == (PING, b"while importing\n")
+    assert (done.stdout, done.stderr) == (PING, b"while importing\nwhile serving")
 
 
 def test_afterwards_stdin_and_stdout_are_what_they_were(backend: str) -> None:

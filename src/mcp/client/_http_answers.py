@@ -150,17 +150,21 @@ class AnswerReader:
 
     def _skip(self, error: DecodeError, event: SSEEvent, response: httpx2.Response) -> None:
         """An event that is no message. If it was meant to be the answer, there is nothing left to wait for."""
-        if error.response_id == self._id:
+        if self._is_ours(error.response_id):
             raise unexpected(response, f"Its answer is no JSON-RPC message: {error}.", event.raw, error.code) from error
         logger.warning("skipped an event that is no JSON-RPC message: %s", error)
         self._unreadable = error
 
+    def _is_ours(self, id: RequestId | None) -> bool:
+        """Whether an answer's id is the request's. Some servers turn a number into a string on the way."""
+        return id == self._id or (id is not None and str(id) == str(self._id))
+
     def _answer_in(self, message: Message) -> Response | ErrorResponse | None:
         """The message if it answers the request, else None."""
-        if isinstance(message, Response) and message.id == self._id:
+        if isinstance(message, Response) and self._is_ours(message.id):
             return message
         # A server that could not read the id answers without one, and a response can only be about this request.
-        if isinstance(message, ErrorResponse) and (message.id is None or message.id == self._id):
+        if isinstance(message, ErrorResponse) and (message.id is None or self._is_ours(message.id)):
             return message
         what = f"a request for {message.method!r}" if isinstance(message, Request) else "a message"
         logger.warning("ignored %s from the server that does not belong in the response to a request", what)

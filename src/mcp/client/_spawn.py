@@ -1,49 +1,14 @@
 """Starting a server process, and saying why one cannot be started."""
 
-import errno
 import os
 import shlex
 import sys
-from typing import Any
 
 from mcp.client._process import ServerProcess
 from mcp.client.stdio import StdioServerParameters, get_default_environment
-from mcp.shared.exceptions import TransportError
-from mcp.types.jsonrpc import CONNECTION_CLOSED
+from mcp.shared.exceptions import ServerNotFoundError, ServerStartError
 
-__all__ = ["ServerNotFoundError", "ServerStartError", "command_line", "start_process"]
-
-
-class ServerStartError(TransportError):
-    """A server process could not be started.
-
-    Args:
-        message: What could not be started, and why.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(CONNECTION_CLOSED, message)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message,)
-
-
-class ServerNotFoundError(ServerStartError, FileNotFoundError):
-    """The server's command, or its working directory, does not exist.
-
-    Args:
-        message: What was not found, and where it was looked for.
-        filename: What was not found.
-    """
-
-    def __init__(self, message: str, filename: str) -> None:
-        super().__init__(message)
-        self.errno = errno.ENOENT
-        self.strerror = message
-        self.filename = filename
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.filename)
+__all__ = ["command_line", "start_process"]
 
 
 def start_process(server: StdioServerParameters) -> ServerProcess:

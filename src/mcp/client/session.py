@@ -9,7 +9,8 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from pydantic import BaseModel
+import anyio
+from pydantic import BaseModel, ValidationError
 from typing_extensions import deprecated
 
 from mcp import types
@@ -63,6 +64,9 @@ def __getattr__(name: str) -> object:
 
 
 ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
+
+_MOST_PAGES = 1000
+"""Of tools, that are listed to find the output schema of one."""
 
 
 class ClientSession(SessionCore):
@@ -350,7 +354,7 @@ class ClientSession(SessionCore):
         )
         if self._schemas.mode != "off" and type(result) is types.CallToolResult and not result.is_error:
             if not self._schemas.knows(name):
-                await self._learn_schema(name)
+                await self._learn_schema(name, self._timeout if read_timeout_seconds is None else read_timeout_seconds)
             self._schemas.check(name, result)
         return result
 
@@ -368,20 +372,20 @@ class ClientSession(SessionCore):
             await self._learn_schema(name)
         self._schemas.check(name, result)
 
-    async def _learn_schema(self, tool: str) -> None:
+    async def _learn_schema(self, tool: str, timeout: float | None = None) -> None:
         """Lists the server's tools until the one is found. A server that cannot list them has no schema to check."""
-        seen: set[str] = set()
         cursor: str | None = None
-        while True:
-            try:
-                page = await self.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
-            except (MCPError, ValidationError) as error:
-                logger.debug("tools/list failed, so results of %s go unchecked: %s", tool, error)
-                break
-            cursor = page.next_cursor
-            if self._schemas.knows(tool) or cursor is None or cursor in seen:
-                break
-            seen.add(cursor)
+        # Some servers answer no listing, and some make up cursors without end: neither may hold up a finished call.
+        with anyio.move_on_after(timeout):
+            for _ in range(_MOST_PAGES):
+                try:
+                    page = await self.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
+                except (MCPError, ValidationError) as error:
+                    logger.debug("tools/list failed, so results of %s go unchecked: %s", tool, error)
+                    break
+                if self._schemas.knows(tool) or page.next_cursor in (None, cursor):
+                    break
+                cursor = page.next_cursor
         if not self._schemas.knows(tool):
             logger.warning("Tool %s not listed by server, cannot validate any structured content", tool)
             self._schemas.absorb_unlisted(tool)

@@ -32,6 +32,7 @@ from mcp.client.output_schema import OutputSchemas
 from mcp.client.results import Parser, parser_of, result_of
 from mcp.engine.requester import CallOptions, Requester
 from mcp.protocol.codec import RequestId
+from mcp.shared.exceptions import ConnectionClosedError
 from mcp.types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -140,10 +141,10 @@ class SessionCore:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> bool | None:
-        requester, self._requester = self._requester, None
         try:
-            if requester is not None:
-                await requester.aclose()
+            # Kept: a closed connection refuses requests by itself, and says that it is closed.
+            if self._requester is not None:
+                await self._requester.aclose()
         finally:
             await self._resources.__aexit__(exc_type, exc_val, exc_tb)
         return None
@@ -295,7 +296,9 @@ class SessionCore:
             progress_callback: Takes progress reports.
 
         Raises:
-            MCPError: The server answered with an error, or with a result that does not fit.
+            MCPError: The server answered with an error, or the connection failed or has closed.
+            ValidationError: The result does not fit.
+            RuntimeError: The session is not entered.
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
@@ -332,12 +335,18 @@ class SessionCore:
         return await self._request(method, wire, parser_of(result_type), meta=meta)
 
     async def send_notification(self, notification: types.ClientNotification) -> None:
-        """Sends a notification.
+        """Sends a notification; drops it if the connection has closed.
 
         Args:
             notification: The notification.
+
+        Raises:
+            MCPError: The server refused it.
         """
         wire = notification.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
         params["_meta"] = wire_meta(params.get("_meta") or {}, self._envelope)
-        await self._connected().notify(notification.method, params)
+        try:
+            await self._connected().notify(notification.method, params)
+        except ConnectionClosedError as error:
+            logger.debug("dropped %s: %s", notification.method, error)

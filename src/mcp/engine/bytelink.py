@@ -84,7 +84,7 @@ class ByteLink(ABC):
 
     def discard(self) -> None:
         """From now on reads only to throw away, so that a peer with something left to say is not held up."""
-        pass
+        self._discarding = True
         self._inbox.close()
         self._taken([])
 

@@ -13,9 +13,9 @@ from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import OneWayExchange
 from mcp.engine.isolation import in_own_context
 from mcp.engine.requester import CallOptions, NotificationSink
-from mcp.protocol.codec import ErrorResponse, Request, RequestId, decode, dumps, loads
+from mcp.protocol.codec import DecodeError, ErrorResponse, Request, RequestId, decode, dumps, loads
 from mcp.protocol.eras import read_envelope
-from mcp.shared.exceptions import ConnectionClosedError, MCPError, RequestTimeoutError
+from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
 
 __all__ = ["LocalServer", "MemoryRequester"]
 
@@ -53,8 +53,8 @@ class MemoryRequester:
         answer = in_own_context(self._answer(request, exchange))
         try:
             if options.timeout is None:
-                return loads(await answer)
-            return loads(await _within(options.timeout, answer, method))
+                return _parsed(method, await answer)
+            return _parsed(method, await _within(options.timeout, answer, method))
         finally:
             exchange.open = False
 
@@ -109,6 +109,13 @@ async def _within(seconds: float, answer: in_own_context[bytes], method: str) ->
     if scope.cancelled_caught:
         raise RequestTimeoutError(method, seconds)
     raise AssertionError("a scope ends with a result or a cancellation")
+
+
+def _parsed(method: str, result: bytes) -> Any:
+    try:
+        return loads(result)
+    except DecodeError as error:
+        raise MalformedResultError(method, error.message) from None
 
 
 def _as_sent(reply: Reply) -> MCPError:

@@ -35,10 +35,12 @@ class RunningRequests:
 
     Args:
         spawner: Owns the tasks.
+        drain: Waits while the peer is behind with reading; called after each answer.
     """
 
-    def __init__(self, spawner: Spawner) -> None:
+    def __init__(self, spawner: Spawner, drain: Callable[[], Awaitable[None]]) -> None:
         self._spawner = spawner
+        self._drain = drain
         self._running: dict[RequestId, _Running] = {}
 
     @property
@@ -62,7 +64,7 @@ class RunningRequests:
         id: RequestId,
         exchange: ClosableExchange,
         answer: Callable[[], Awaitable[Reply]],
-        answered: Callable[[Reply], Awaitable[None]],
+        answered: Callable[[Reply | None], None],
     ) -> None:
         """Runs a request.
 
@@ -70,30 +72,25 @@ class RunningRequests:
             id: Its id.
             exchange: Its way back.
             answer: Answers it.
-            answered: Takes the answer, unless the request was cancelled; what it does before its first await cannot
-                be hit by a late cancellation.
+            answered: Takes the answer; None where the request was cancelled and there is none.
         """
-        running = self._running[id] = _Running(exchange)
-        running.task = self._spawner.spawn(self._run, id, running, answer, answered)
+        running = self._running[id] = _Running(exchange, answered)
+        running.task = self._spawner.spawn(self._run, id, running, answer)
 
-    async def _run(
-        self,
-        id: RequestId,
-        running: "_Running",
-        answer: Callable[[], Awaitable[Reply]],
-        answered: Callable[[Reply], Awaitable[None]],
-    ) -> None:
+    async def _run(self, id: RequestId, running: "_Running", answer: Callable[[], Awaitable[Reply]]) -> None:
         if running.cancelled:
             return
         running.started = True
         try:
             reply = await answer()
         finally:
+            # From here on nothing awaits before the answer is taken, so a late cancellation cannot hit it.
             running.exchange.close()
             if self._running.get(id) is running:
                 del self._running[id]
         if not running.cancelled:
-            await answered(reply)
+            running.answered(reply)
+            await self._drain()
 
     def cancel(self, notification: Notification) -> None:
         """Applies a `notifications/cancelled`. One for a request that is not running is ignored."""
@@ -107,17 +104,26 @@ class RunningRequests:
         running.cancelled = True
         running.exchange.close()
         running.exchange.cancelled()
+        running.answered(None)
         running.task.cancel()
         if not running.started:
             # On asyncio a task that is cancelled before its first step never takes it: nobody else forgets this one.
             del self._running[id]
 
+    def abandon(self) -> list[RequestId]:
+        """Drops whatever answers the running requests still give, and returns their ids."""
+        for running in self._running.values():
+            running.cancelled = True
+            running.exchange.close()
+        return list(self._running)
+
 
 class _Running:
-    __slots__ = ("cancelled", "exchange", "started", "task")
+    __slots__ = ("answered", "cancelled", "exchange", "started", "task")
 
-    def __init__(self, exchange: ClosableExchange) -> None:
+    def __init__(self, exchange: ClosableExchange, answered: Callable[[Reply | None], None]) -> None:
         self.exchange = exchange
+        self.answered = answered
         self.task: Cancellable | None = None
         self.started = False
         self.cancelled = False

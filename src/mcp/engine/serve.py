@@ -22,6 +22,7 @@ from mcp.protocol.codec import (
     decode,
     encode_error,
     encode_notification,
+    encode_result,
 )
 from mcp.protocol.eras import handshake_refused, read_envelope, stream_era
 from mcp.shared.exceptions import MCPError
@@ -144,7 +145,7 @@ class _Connection:
 
     async def _reply_or_fail(self, request: Request, envelope: Any, exchange: "_LinkExchange") -> Reply:
         try:
-            return Reply(await self._engine.call(request, envelope, exchange), None)
+            return Reply(encode_result(request.id, await self._engine.call(request, envelope, exchange)), None)
         except MCPError:
             raise
         except Exception as failure:

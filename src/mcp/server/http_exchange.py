@@ -59,7 +59,7 @@ class HTTPExchange(OneWayExchange):
         self.answered = False
         self.disconnected = False
 
-    # `headers` and `request` cost more than most handlers, so they are made for those that look.
+    # Both are made when they are asked for; not every handler asks.
 
     @property
     def headers(self) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from mcp.protocol.headers import (
 from mcp.protocol.param_headers import check_param_headers, header_map
 from mcp.server.http_exchange import HTTPExchange
 from mcp.server.http_watch import RequestWatch
-from mcp.server.transport_security import HostGuard, TransportSecuritySettings, is_json
+from mcp.server.transport_security import HostGuard, TransportSecuritySettings, declares_more, is_json
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
 from mcp.types.methods import METHODS
@@ -157,6 +157,8 @@ class ModernEndpoint:
             shown = content_type.decode("latin-1")
             raise Refusal.of_text(415, f"Invalid Content-Type header: expected application/json, got {shown!r}")
         accept = headers.get(b"accept", b"")
+        if len(headers) != len(scope["headers"]):
+            accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
         if not self._accepts(accept):
             wanted = CONTENT_TYPE_JSON if self._json_only else f"{CONTENT_TYPE_JSON} and {CONTENT_TYPE_SSE}"
             shown = accept.decode("latin-1")
@@ -176,8 +178,7 @@ class ModernEndpoint:
 
     async def _read_body(self, headers: RawHeaders, receive: "Receive") -> bytes | None:
         """The whole body; None where the client hung up over it."""
-        declared = headers.get(b"content-length", b"")
-        if declared.isdigit() and int(declared) > self._max_body:
+        if declares_more(headers.get(b"content-length", b""), self._max_body):
             raise self._too_large()
         chunks: list[bytes] = []
         size = 0
@@ -218,8 +219,9 @@ class ModernEndpoint:
             if isinstance(message, Notification):
                 logger.debug("acknowledged and dropped %s: 2026-07-28 has no notifications to servers", message.method)
                 return None
+            envelope = read_envelope(message.params)
             self._check_method_headers(scope, headers, message)
-            return message, read_envelope(message.params)
+            return message, envelope
         except MCPError as error:
             status = 400 if isinstance(message, Notification) else None
             raise Refusal.of_error(error, id, status) from None

@@ -108,6 +108,7 @@ class StreamableHTTPSessionManager:
         self._engine: Engine[Any] | None = None
         self._ran = False
         self._late_start: anyio.Lock | None = None
+        self._late: Held[None] | None = None
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None, None]:
@@ -156,7 +157,8 @@ class StreamableHTTPSessionManager:
                     raise RuntimeError(_NOT_STARTED.replace("so its first request started it. ", ""))
                 logger.warning("%s", _NOT_STARTED)
                 # Held by a task of its own until the event loop ends, and cancelled with it.
-                await Held(self._serving()).open()
+                self._late = Held(self._serving())
+                await self._late.open()
         assert self._engine is not None
         return self._engine
 

@@ -22,6 +22,8 @@ __all__ = [
     "RequestBodyLimitMiddleware",
     "TransportSecurityMiddleware",
     "TransportSecuritySettings",
+    "declares_more",
+    "is_json",
     "settings_for_host",
 ]
 
@@ -149,6 +151,12 @@ def is_json(content_type: bytes) -> bool:
     return content_type == b"application/json" or content_type.split(b";")[0].strip().lower() == b"application/json"
 
 
+def declares_more(content_length: bytes, limit: int) -> bool:
+    """Whether a `Content-Length` header announces more than `limit` bytes. What is no number announces nothing."""
+    # Python refuses to read very long numbers.
+    return content_length.isdigit() and (len(content_length) > 19 or int(content_length) > limit)
+
+
 class RequestBodyLimitMiddleware:
     """ASGI middleware that refuses request bodies over a size with 413.
 
@@ -171,8 +179,7 @@ class RequestBodyLimitMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length", b"")
-        if declared.isdigit() and int(declared) > self.max_body_size:
+        if declares_more(dict(scope["headers"]).get(b"content-length", b""), self.max_body_size):
             await self._refuse(scope, receive, send)
             return
         started = False

@@ -7,12 +7,15 @@ MCPError                          an error answer, or the root of what went wron
 ├── MalformedResultError          the answer is of a kind that nobody knows
 └── TransportError                the way to the peer failed; no answer will come
     ├── ConnectionClosedError     the connection ended, by either side
-    ├── ProcessExitedError        a server process ended; knows exit code and last words
+    │   └── ProcessExitedError    a server process ended; knows exit code and last words
+    ├── ServerStartError          a server process could not be started
+    │   └── ServerNotFoundError   its command or directory does not exist; a FileNotFoundError as well
     └── HTTPResponseError         the HTTP server refused; knows status, headers and body
 
 MCPDeprecationWarning             a protocol feature that its revision deprecates
 """
 
+import errno
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +41,8 @@ __all__ = [
     "NoBackChannelError",
     "ProcessExitedError",
     "RequestTimeoutError",
+    "ServerNotFoundError",
+    "ServerStartError",
     "TransportError",
     "UrlElicitationRequiredError",
 ]
@@ -226,6 +231,38 @@ class ProcessExitedError(ConnectionClosedError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.command, self.exit_code, self.stderr_tail)
+
+
+class ServerStartError(TransportError):
+    """A server process could not be started.
+
+    Args:
+        message: What could not be started, and why.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(CONNECTION_CLOSED, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,)
+
+
+class ServerNotFoundError(ServerStartError, FileNotFoundError):
+    """The server's command, or its working directory, does not exist.
+
+    Args:
+        message: What was not found, and where it was looked for.
+        filename: What was not found.
+    """
+
+    def __init__(self, message: str, filename: str) -> None:
+        super().__init__(message)
+        self.errno = errno.ENOENT
+        self.strerror = message
+        self.filename = filename
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.filename)
 
 
 class HTTPResponseError(TransportError):

@@ -1,0 +1,67 @@
+"""A client on a link: requests out, answers in, and the server's own requests to the callbacks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mcp.client.inbound import ClientInbound
+from mcp.engine.backend import Spawner
+from mcp.engine.duplex import Admission, Duplex
+from mcp.engine.exchange import Exchange
+from mcp.engine.link import Link
+from mcp.engine.requester import CallOptions
+from mcp.protocol.codec import Notification, Request, RequestId
+from mcp.shared.exceptions import ConnectionClosedError
+
+__all__ = ["LinkRequester"]
+
+
+class LinkRequester:
+    """Sends requests over a link and awaits their answers, any number at a time.
+
+    Args:
+        link: The link.
+        spawner: Owns the connection's tasks.
+        inbound: Takes what the server sends unasked.
+    """
+
+    def __init__(self, link: Link, spawner: Spawner, inbound: ClientInbound) -> None:
+        self._link = link
+        self._duplex = Duplex(link, spawner, _ClientSide(inbound))
+        spawner.spawn(self._duplex.read)
+
+    async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
+        """Sends a request and returns its result; see `Requester.request`."""
+        return await self._duplex.request(id, method, params, options)
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        """Sends a notification; see `Requester.notify`."""
+        await self._duplex.notify(method, params)
+
+    async def established(self, version: str) -> None:
+        """Nothing to do: a link needs no headers and opens no further streams."""
+
+    async def aclose(self) -> None:
+        """Fails what is pending, and closes the link."""
+        self._duplex.close(ConnectionClosedError())
+        await self._link.aclose()
+
+
+class _ClientSide:
+    def __init__(self, inbound: ClientInbound) -> None:
+        self._inbound = inbound
+
+    @property
+    def takes_batches(self) -> bool:
+        return self._inbound.takes_batches
+
+    def opens(self, request: Request) -> bool:
+        return False
+
+    def admit(self, request: Request) -> Admission:
+        self._inbound.admit(request)
+        return Admission(partial(self._inbound.answer, request), can_ask=False)
+
+    async def notified(self, notification: Notification, exchange: Exchange) -> None:
+        await self._inbound(notification.method, notification.params)

@@ -1,0 +1,166 @@
+"""Progress reports of a call: in order, before the call returns, and harmless when their callback is not."""
+
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+import house
+import pytest
+from house import Target
+
+from mcp import Client, MCPError, types
+from mcp.server import Server
+
+pytestmark = pytest.mark.anyio
+
+Report = tuple[float, float | None, str | None]
+
+
+@pytest.fixture(scope="module", params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+async def client(target: Target) -> AsyncGenerator[Client, None]:
+    async with Client(target) as client:
+        yield client
+
+
+async def test_reports_arrive_in_order_before_the_call_returns(client: Client) -> None:
+    reports: list[Report] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
+
+    await client.call_tool("climb", {"steps": 50}, progress_callback=take)
+    assert reports == [(step, 50, f"step {step}") for step in range(1, 51)]
+
+
+async def test_a_slow_callback_holds_up_its_own_call_alone(client: Client) -> None:
+    reports: list[float] = []
+    finished = anyio.Event()
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        if progress == 1:
+            await client.call_tool("add", {"a": 1, "b": 1})
+            await finished.wait()
+        reports.append(progress)
+
+    async def climb() -> None:
+        await client.call_tool("climb", {"steps": 3}, progress_callback=take)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(climb)
+        await client.call_tool("climb", {"steps": 3})
+        assert reports == []
+        finished.set()
+    assert reports == [1, 2, 3]
+
+
+async def test_calls_at_the_same_time_have_their_own_reports(client: Client) -> None:
+    totals: dict[int, set[float | None]] = {}
+
+    async def climb(steps: int) -> None:
+        seen = totals[steps] = set()
+
+        async def take(progress: float, total: float | None, message: str | None) -> None:
+            seen.add(total)
+
+        await client.call_tool("climb", {"steps": steps}, progress_callback=take)
+
+    async with anyio.create_task_group() as group:
+        for steps in range(1, 11):
+            group.start_soon(climb, steps)
+    assert totals == {steps: {steps} for steps in range(1, 11)}
+
+
+async def test_a_callback_that_raises_is_logged_and_the_call_goes_on(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[float] = []
+
+    async def trip(progress: float, total: float | None, message: str | None) -> None:
+        calls.append(progress)
+        raise ValueError("tripped")
+
+    result = await client.call_tool("climb", {"steps": 2}, progress_callback=trip)
+    assert result.content == [types.TextContent(text="at the top")]
+    assert calls == [1, 2]
+    assert caplog.text.count("the callback for notifications/progress raised") == 2
+    assert "ValueError: tripped" in caplog.text
+
+
+async def test_without_a_callback_a_call_is_not_asked_to_report(client: Client) -> None:
+    assert (await client.call_tool("climb", {"steps": 2})).is_error is False
+
+
+async def test_total_and_message_are_optional() -> None:
+    reports: list[Report] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        await ctx.session.report_progress(0.5)
+        await ctx.session.report_progress(1.5, total=2)
+        await ctx.session.report_progress(2, message="done")
+        return types.CallToolResult(content=[])
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        await client.call_tool("any", progress_callback=take)
+    assert reports == [(0.5, None, None), (1.5, 2, None), (2, None, "done")]
+
+
+async def test_a_report_without_a_number_is_dropped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    reports: list[float] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(progress)
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        many: Any = "many"
+        await ctx.session.report_progress(many)
+        await ctx.session.report_progress(1)
+        return types.CallToolResult(content=[])
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        with caplog.at_level(logging.WARNING, "client"):
+            await client.call_tool("any", progress_callback=take)
+    assert reports == [1]
+    assert "dropped a progress notification without a number" in caplog.text
+
+
+async def test_reports_after_the_answer_are_dropped() -> None:
+    reports: list[float] = []
+    kept: list[house.Context] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(progress)
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        kept.append(ctx)
+        await ctx.session.report_progress(1)
+        return types.CallToolResult(content=[])
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        await client.call_tool("any", progress_callback=take)
+        await kept[0].session.report_progress(2)
+    assert reports == [1]
+
+
+async def test_a_call_that_fails_has_reported_before(client: Client) -> None:
+    reports: list[float] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(progress)
+
+    async def climb_and_fall(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        await ctx.session.report_progress(1)
+        raise MCPError(-1, "fell")
+
+    async with Client(Server("house", on_call_tool=climb_and_fall)) as client:
+        with pytest.raises(MCPError, match="fell"):
+            await client.call_tool("any", progress_callback=take)
+    assert reports == [1]

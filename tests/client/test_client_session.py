@@ -1,0 +1,248 @@
+"""`ClientSession` by itself: over any pair of message streams, and after its connection has closed."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import house
+import pytest
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from mcp import Client, ClientSession, MCPError, types
+from mcp.client import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server
+from mcp.shared.exceptions import ConnectionClosedError
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+
+pytestmark = pytest.mark.anyio
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncGenerator[Streams, None]:
+    """A pair of streams with a real server at the other end."""
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+    async with anyio.create_task_group() as group:
+        group.start_soon(server.run, from_client, to_client, server.create_initialization_options())
+        yield from_server, to_server
+        group.cancel_scope.cancel()
+    for stream in (to_server, from_client, to_client, from_server):
+        stream.close()
+
+
+class Peer:
+    """The other end of a session, as a test plays it."""
+
+    def __init__(self) -> None:
+        self._sending, self.read = anyio.create_memory_object_stream[SessionMessage | Exception](100)
+        self.write, self._receiving = anyio.create_memory_object_stream[SessionMessage](100)
+
+    async def next(self) -> JSONRPCRequest | JSONRPCNotification:
+        message = (await self._receiving.receive()).message
+        assert isinstance(message, (JSONRPCRequest, JSONRPCNotification))
+        return message
+
+    async def request(self) -> JSONRPCRequest:
+        message = await self.next()
+        assert isinstance(message, JSONRPCRequest)
+        return message
+
+    async def answer(self, request: Any, result: dict[str, Any]) -> None:
+        await self.say(JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result))
+
+    async def say(self, message: Any) -> None:
+        await self._sending.send(message if isinstance(message, Exception) else SessionMessage(message))
+
+    def hang_up(self) -> None:
+        self._sending.close()
+
+    def __enter__(self) -> "Peer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in (self._sending, self._receiving, self.read, self.write):
+            stream.close()
+
+
+async def test_a_session_works_over_streams_of_anyio() -> None:
+    async with serving(house.build()) as (read, write), ClientSession(read, write) as session:
+        result = await session.discover()
+        assert result.supported_versions == ["2026-07-28"]
+        assert (await session.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+        assert session.protocol_version == "2026-07-28"
+
+
+async def test_a_session_works_over_http_streams(house_url: str) -> None:
+    async with streamable_http_client(house_url) as (read, write), ClientSession(read, write) as session:
+        await session.discover()
+        assert (await session.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+
+
+async def test_a_client_works_over_a_transport_of_the_users() -> None:
+    async with Client(serving(house.build())) as client:
+        assert (await client.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+
+
+async def test_two_sessions_over_one_http_connection_are_two(house_url: str) -> None:
+    async with (
+        streamable_http_client(house_url) as (read, write),
+        ClientSession(read, write) as first,
+        ClientSession(read, write) as second,
+    ):
+        assert (await first.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+        assert (await second.call_tool("add", {"a": 1, "b": 2})).structured_content == {"sum": 3}
+
+
+async def test_a_session_needs_a_pair_of_streams() -> None:
+    with pytest.raises(RuntimeError, match="a session needs a pair of streams"):
+        async with ClientSession():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"result_claims": {"task": [object()]}}, "client extensions"),
+        ({"notification_bindings": [object()]}, "client extensions"),
+        ({"dispatcher": object()}, "dispatcher="),
+    ],
+)
+def test_what_is_not_built_yet_says_so(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(NotImplementedError, match=what):
+        ClientSession(**options)
+
+
+async def test_a_request_before_entering_says_what_to_do() -> None:
+    session = ClientSession()
+    with pytest.raises(RuntimeError, match="ClientSession must be used within an async context manager"):
+        await session.list_tools()
+    with pytest.raises(RuntimeError, match="ClientSession must be used within an async context manager"):
+        await session.send_notification(types.RootsListChangedNotification())
+
+
+async def test_a_session_may_declare_settings_of_extensions() -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write, extensions={"acme/x": {"level": 1}}) as session:
+            await session.send_notification(types.RootsListChangedNotification())
+            meta = ((await peer.next()).params or {})["_meta"]
+            assert meta[types.CLIENT_CAPABILITIES_META_KEY] == {"extensions": {"acme/x": {"level": 1}}}
+
+
+# On the wire.
+
+
+async def test_a_request_is_one_message_with_meta_at_its_end() -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session, anyio.create_task_group() as group:
+            group.start_soon(session.call_tool, "add", {"a": 1})
+            request = await peer.next()
+            assert request.model_dump(by_alias=True, exclude_none=True) == {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {
+                    "name": "add",
+                    "arguments": {"a": 1},
+                    "_meta": {
+                        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                        "io.modelcontextprotocol/clientInfo": {"name": "mcp", "version": "0.1.0"},
+                        "io.modelcontextprotocol/clientCapabilities": {},
+                    },
+                },
+            }
+            assert list(request.params or {})[-1] == "_meta"
+            await peer.answer(request, {"content": [], "isError": True})
+
+
+async def test_ids_are_numbers_that_count_and_a_progress_token_is_the_id() -> None:
+    async def ignore(progress: float, total: float | None, message: str | None) -> None: ...
+
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session, anyio.create_task_group() as group:
+            group.start_soon(session.list_prompts)
+            first = await peer.request()
+            group.start_soon(session.call_tool, "add", None, None, ignore)
+            second = await peer.request()
+            assert (first.id, second.id) == (1, 2)
+            assert second.params is not None
+            assert second.params["_meta"]["progressToken"] == 2
+            assert "arguments" not in second.params
+            await peer.answer(first, {"prompts": []})
+            await peer.answer(second, {"content": [], "isError": True})
+
+
+async def test_an_abandoned_request_is_cancelled_at_the_server() -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session:
+            with pytest.raises(MCPError, match="Timed out"):
+                await session.call_tool("wait", read_timeout_seconds=0.01)
+            request = await peer.request()
+            cancelled = await peer.next()
+            assert cancelled.method == "notifications/cancelled"
+            reason = "Timed out after 0.01s waiting for 'tools/call'"
+            assert cancelled.params == {"requestId": request.id, "reason": reason}
+
+
+async def test_a_peer_that_hangs_up_ends_what_is_pending() -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session:
+
+            async def call() -> None:
+                with pytest.raises(ConnectionClosedError, match="Connection closed"):
+                    await session.call_tool("wait")
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(call)
+                await peer.next()
+                peer.hang_up()
+            with pytest.raises(ConnectionClosedError, match="Connection closed"):
+                await session.list_tools()
+
+
+async def test_a_notification_of_the_server_reaches_the_message_handler() -> None:
+    heard: list[IncomingMessage] = []
+    arrived = anyio.Event()
+
+    async def handle(message: IncomingMessage) -> None:
+        heard.append(message)
+        arrived.set()
+
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write, message_handler=handle):
+            await peer.say(JSONRPCNotification(jsonrpc="2.0", method="notifications/tools/list_changed"))
+            await arrived.wait()
+    assert heard == [types.ToolListChangedNotification()]
+
+
+async def test_what_is_no_message_is_logged_and_the_connection_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session, anyio.create_task_group() as group:
+            await peer.say(ValueError("a line of nonsense"))
+            group.start_soon(session.list_prompts)
+            await peer.answer(await peer.next(), {"prompts": []})
+    assert "Failed to parse JSONRPC message from server: a line of nonsense" in caplog.text
+
+
+# After the end.
+
+
+async def test_a_request_after_the_end_says_that_the_connection_is_closed(target: house.Target) -> None:
+    async with Client(target) as client:
+        session = client.session
+    with pytest.raises(ConnectionClosedError, match="Connection closed") as raised:
+        await session.list_tools()
+    assert raised.value.code == types.CONNECTION_CLOSED
+
+
+async def test_a_notification_after_the_end_is_dropped(target: house.Target, caplog: pytest.LogCaptureFixture) -> None:
+    async with Client(target) as client:
+        session = client.session
+    with caplog.at_level(logging.DEBUG, "client"):
+        await session.send_notification(types.RootsListChangedNotification())
+    assert "dropped notifications/roots/list_changed: Connection closed" in caplog.text

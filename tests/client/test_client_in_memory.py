@@ -10,6 +10,7 @@ import pytest
 
 from mcp import Client, MCPDeprecationWarning, MCPError, types
 from mcp.server import Server
+from mcp.shared.exceptions import MalformedResultError
 
 pytestmark = pytest.mark.anyio
 
@@ -204,6 +205,34 @@ async def test_a_result_that_cannot_be_written_is_an_error_of_the_server(caplog:
             with pytest.raises(MCPError, match="Internal server error") as raised:
                 await client.call_tool("any")
         assert raised.value.code == types.INTERNAL_ERROR
+
+
+def nested(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"in": value}
+    return value
+
+
+async def test_what_is_too_deep_to_be_read_is_an_error_everywhere(target: house.Target) -> None:
+    async with Client(target) as client:
+        with pytest.raises(MCPError, match="at most 200 levels of nesting") as raised:
+            await client.call_tool("look", {"value": nested(210)})
+        assert raised.value.code == types.PARSE_ERROR
+        assert (await client.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+
+
+async def test_an_answer_that_is_too_deep_to_be_read_is_a_malformed_one() -> None:
+    async def give(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[], structured_content=nested(210))
+
+    async def refuse(ctx: house.Context, params: types.CallToolRequestParams) -> None:
+        raise MCPError(-1, "no", nested(210))
+
+    for handler in (give, refuse):
+        async with Client(calling(handler)) as client:
+            with pytest.raises(MalformedResultError, match="at most 200 levels of nesting"):
+                await client.call_tool("any")
 
 
 # A server that calls itself.

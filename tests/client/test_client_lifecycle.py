@@ -67,6 +67,11 @@ def test_an_unknown_way_to_validate_output_is_refused() -> None:
         made(validate_output="strict")
 
 
+def test_an_unknown_log_level_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^log_level must be one of debug, info, .*, emergency, got 'loud'$"):
+        made(log_level="loud")
+
+
 def test_only_the_server_is_positional() -> None:
     parameters = list(inspect.signature(Client).parameters.values())
     assert [one.name for one in parameters if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD] == ["server"]
@@ -328,6 +333,18 @@ async def test_a_client_that_is_left_while_cancelled_ends_its_server(target: Tar
         async with Client(target) as client:
             scope.cancel()
             await client.call_tool("wait")
+    assert scope.cancelled_caught
+    if anyio_backend_name == "asyncio":
+        assert asyncio.all_tasks() == tasks
+
+
+@pytest.mark.anyio
+async def test_entering_while_cancelled_leaves_nothing_behind(house_url: str, anyio_backend_name: str) -> None:
+    tasks = asyncio.all_tasks() if anyio_backend_name == "asyncio" else set[Any]()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with Client(house_url):
+            pass
     assert scope.cancelled_caught
     if anyio_backend_name == "asyncio":
         assert asyncio.all_tasks() == tasks

@@ -25,7 +25,8 @@ def notifying(method: str, params: dict[str, Any] | None) -> Server:
     """A server that sends this notification with every answer."""
 
     async def call_tool(ctx: house.Context, _: types.CallToolRequestParams) -> types.CallToolResult:
-        await ctx.session._exchange.notify(method, params)
+        notification: Any = types.Notification[dict[str, Any] | None, str](method=method, params=params)
+        await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
         return types.CallToolResult(content=[])
 
     return Server("house", on_call_tool=call_tool)
@@ -141,7 +142,7 @@ async def test_a_callback_may_call_the_server(target: Target) -> None:
     [
         ("notifications/tools/list_changed", None, types.ToolListChangedNotification),
         ("notifications/resources/updated", {"uri": "house://hall"}, types.ResourceUpdatedNotification),
-        ("notifications/message", {"level": "info", "data": 1}, types.LoggingMessageNotification),
+        ("notifications/prompts/list_changed", {}, types.PromptListChangedNotification),
     ],
 )
 async def test_a_notification_arrives_as_its_own_model(method: str, params: Any, kind: type[Any]) -> None:
@@ -165,8 +166,8 @@ async def test_what_is_no_notification_of_the_protocol_is_dropped(
 
 async def test_a_malformed_notification_is_dropped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     every = Ear()
-    server = notifying("notifications/message", {"level": "loud", "data": 1})
+    server = notifying("notifications/resources/updated", {"uri": 5})
     async with Client(server, message_handler=every.handle) as client:
         await client.call_tool("any")
     assert every.heard == []
-    assert "dropped a malformed notifications/message" in caplog.text
+    assert "dropped a malformed notifications/resources/updated" in caplog.text

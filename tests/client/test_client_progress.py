@@ -132,6 +132,22 @@ async def test_a_report_without_a_number_is_dropped_with_a_warning(caplog: pytes
     assert "dropped a progress notification without a number" in caplog.text
 
 
+async def test_a_report_without_anything_is_dropped() -> None:
+    reports: list[float] = []
+
+    async def take(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(progress)
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        nothing: Any = types.Notification[dict[str, Any] | None, str](method="notifications/progress", params=None)
+        await ctx.session.send_notification(nothing, related_request_id=ctx.request_id)
+        return types.CallToolResult(content=[])
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        await client.call_tool("any", progress_callback=take)
+    assert reports == []
+
+
 async def test_reports_after_the_answer_are_dropped() -> None:
     reports: list[float] = []
     kept: list[house.Context] = []

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import Any
 
 import anyio
 import house
@@ -39,6 +41,15 @@ async def test_a_call_that_takes_too_long_is_a_timeout(client: Client) -> None:
 async def test_no_time_is_no_answer(client: Client, seconds: float) -> None:
     with pytest.raises(RequestTimeoutError, match="waiting for 'tools/call'"):
         await client.call_tool("wait", read_timeout_seconds=seconds)
+
+
+async def test_a_limit_that_is_no_number_is_refused_before_anything_is_sent(client: Client) -> None:
+    limit: Any = timedelta(seconds=1)
+    with pytest.raises(TypeError, match=r"^a time limit is a number of seconds, got timedelta$"):
+        await client.call_tool("wait", read_timeout_seconds=limit)
+    with pytest.raises(TypeError, match="got timedelta"):
+        async with Client(house.build(), read_timeout_seconds=limit):
+            pass
 
 
 async def test_a_connection_goes_on_after_a_timeout(client: Client) -> None:

@@ -104,6 +104,7 @@ async def test_b02_a_stubborn_server_does_not_hold_up_the_error_that_ends_the_bl
             raise ZeroDivisionError
 
 
+@asyncio_only
 async def test_b02_leaving_in_the_middle_of_a_call_ends_the_call_and_the_server() -> None:
     """Leaving the block waited for a call of another task, which waited for the server."""
     ended: list[Exception] = []
@@ -216,6 +217,7 @@ async def test_b05_a_cancelled_connect_leaves_no_process(tmp_path: Path) -> None
 # B06
 
 
+@asyncio_only
 @pytest.mark.parametrize(
     "after", ["time.sleep(600)", "", f"{IGNORES_SIGTERM}; time.sleep(600)"], ids=["waits", "exits", "stubborn"]
 )

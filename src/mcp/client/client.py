@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from typing_extensions import deprecated
 
@@ -76,7 +76,7 @@ class Client:
             or not look ("off").
 
     Raises:
-        ValueError: `mode` is not one of the above.
+        ValueError: `mode`, `log_level` or `validate_output` is not one of the above.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -109,6 +109,10 @@ class Client:
             raise NotImplementedError("client-side caching is not part of this version of the library yet")
         if self.validate_output not in ("error", "warn", "off"):
             raise ValueError(f"validate_output must be 'error', 'warn' or 'off', got {self.validate_output!r}")
+        if self.log_level is not None and self.log_level not in get_args(types.LoggingLevel):
+            raise ValueError(
+                f"log_level must be one of {', '.join(get_args(types.LoggingLevel))}, got {self.log_level!r}"
+            )
 
     async def __aenter__(self) -> Client:
         if self._held is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp.client.inbound import ClientInbound
 from mcp.engine.backend import Spawner
-from mcp.engine.duplex import Admission, Duplex
+from mcp.engine.duplex import Admission, Duplex, LinkOutlet
 from mcp.engine.exchange import Exchange
 from mcp.engine.link import Link
 from mcp.engine.requester import CallOptions
@@ -28,8 +28,8 @@ class LinkRequester:
 
     def __init__(self, link: Link, spawner: Spawner, inbound: ClientInbound) -> None:
         self._link = link
-        self._duplex = Duplex(link, spawner, _ClientSide(inbound))
-        spawner.spawn(self._duplex.read)
+        self._duplex = Duplex(LinkOutlet(link), spawner, _ClientSide(inbound))
+        spawner.spawn(self._duplex.read, link)
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
         """Sends a request and returns its result; see `Requester.request`."""

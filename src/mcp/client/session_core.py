@@ -61,6 +61,17 @@ def default_client_info() -> types.Implementation:
     return types.Implementation(name="mcp", version="0.1.0")
 
 
+def _seconds(limit: Any) -> float | None:
+    """A time limit. Older versions of the protocol's SDK took a `timedelta`, and plain comparisons fail late with one.
+
+    Raises:
+        TypeError: It is no number.
+    """
+    if limit is None or isinstance(limit, (int, float)):
+        return limit
+    raise TypeError(f"a time limit is a number of seconds, got {type(limit).__name__}")
+
+
 class SessionCore:
     """A connection to a server.
 
@@ -113,7 +124,7 @@ class SessionCore:
         if dispatcher is not None:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
-        self._timeout = read_timeout_seconds
+        self._timeout = _seconds(read_timeout_seconds)
         self._inbox = NotificationInbox(logging_callback, message_handler)
         self._client_info = client_info or default_client_info()
         self._log_level: types.LoggingLevel | None = log_level
@@ -274,7 +285,7 @@ class SessionCore:
             envelope = {**envelope, "progressToken": id}
             on_progress = self._inbox.progress_reporter(progress)
         params["_meta"] = envelope
-        options = CallOptions(self._timeout if timeout is None else timeout, headers, on_progress)
+        options = CallOptions(self._timeout if timeout is None else _seconds(timeout), headers, on_progress)
         raw = await requester.request(id, method, params, options)
         return result_of(method, raw, parse, input_required=input_required)
 

@@ -1,8 +1,8 @@
-"""JSON-RPC in both directions over one link, the same for both roles.
+"""JSON-RPC in both directions over one connection, the same for both roles.
 
-The reader never waits for user code. It applies answers and cancellations itself, starts a task for each request, and
-puts other notifications in one bounded queue. The one exception is the request that opens a connection: it is
-answered before anything further is read.
+What arrives never waits for user code. Answers and cancellations are applied at once, each request gets a task, and other
+notifications go through one bounded queue. The one exception is the request that opens a connection: it is answered
+before anything further is taken.
 """
 
 import logging
@@ -16,7 +16,7 @@ import anyio
 
 from mcp.engine.backend import Spawner
 from mcp.engine.dispatch import Reply
-from mcp.engine.exchange import Exchange, OneWayExchange
+from mcp.engine.exchange import NOWHERE, Exchange, OneWayExchange, Origin
 from mcp.engine.link import Frame, Link
 from mcp.engine.pending import PendingRequests
 from mcp.engine.requester import CallOptions
@@ -27,13 +27,14 @@ from mcp.protocol.codec import (
     Message,
     Notification,
     Request,
+    RequestId,
     decode,
     encode_error,
     encode_notification,
 )
 from mcp.shared.exceptions import ConnectionClosedError, MCPError, NoBackChannelError
 
-__all__ = ["Admission", "Duplex", "Side"]
+__all__ = ["Admission", "Duplex", "LinkOutlet", "Outlet", "Side"]
 
 logger = logging.getLogger(__name__)
 
@@ -77,21 +78,62 @@ class Side(Protocol):
         ...
 
 
+class Outlet(Protocol):
+    """The way out of a connection."""
+
+    def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
+        """Queues one frame. Never waits.
+
+        Args:
+            frame: The frame.
+            related: The request of the peer's that it belongs to, for transports that answer each on its own stream.
+            final: Whether it is the answer to that request.
+
+        Raises:
+            anyio.ClosedResourceError: This side was closed.
+            anyio.BrokenResourceError: The peer no longer reads.
+        """
+        ...
+
+    def abandoned(self, related: RequestId) -> None:
+        """The request was cancelled and gets no answer."""
+        ...
+
+    async def drain(self) -> None:
+        """Waits while the peer is behind with reading."""
+        ...
+
+
+class LinkOutlet:
+    """The way out of a link, which has one stream for everything."""
+
+    def __init__(self, link: Link) -> None:
+        self._send = link.send
+        self.drain = link.drain
+
+    def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
+        """See `Outlet.send`."""
+        self._send(frame)
+
+    def abandoned(self, related: RequestId) -> None:
+        """See `Outlet.abandoned`."""
+
+
 class Duplex:
     """One connection.
 
     Args:
-        link: The link; it is left open.
+        outlet: The way out.
         spawner: Owns the tasks of the connection.
         side: What to do with what arrives.
     """
 
-    def __init__(self, link: Link, spawner: Spawner, side: Side) -> None:
-        self._link = link
+    def __init__(self, outlet: Outlet, spawner: Spawner, side: Side) -> None:
+        self._outlet = outlet
         self._spawner = spawner
         self._side = side
-        self._pending = PendingRequests(link.send)
-        self._running = RunningRequests(spawner, link.drain)
+        self._pending = PendingRequests(outlet.send)
+        self._running = RunningRequests(spawner, outlet.drain)
         self._ids = count(1)
         self._notifications: deque[Notification] = deque()
         self._delivering = False
@@ -102,11 +144,13 @@ class Duplex:
         """Sends a request under an id of the caller's and returns the result; see `Requester.request`."""
         return await self._pending.request(id, method, params, options)
 
-    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, options: CallOptions, related: RequestId | None = None
+    ) -> Any:
         """Sends a request under an id of the connection's own and returns the result; see `Exchange.ask`."""
-        return await self._pending.request(next(self._ids), method, params, options)
+        return await self._pending.request(next(self._ids), method, params, options, related)
 
-    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+    async def notify(self, method: str, params: dict[str, Any] | None, related: RequestId | None = None) -> None:
         """Sends a notification; waits while the peer is behind.
 
         Raises:
@@ -114,8 +158,8 @@ class Duplex:
         """
         if self._pending.closed is not None:
             raise self._pending.closed
-        self._pending.send(encode_notification(method, params))
-        await self._link.drain()
+        self._pending.send(encode_notification(method, params), related)
+        await self._outlet.drain()
 
     def close(self, reason: MCPError) -> None:
         """Fails what is pending, and every request from now on."""
@@ -131,45 +175,51 @@ class Duplex:
             await self._spawner.idle()
         closed = ConnectionClosedError("Connection closed: the peer closed its side while the request was running")
         for id in self._running.abandon():
-            self._send(encode_error(id, closed.code, closed.message))
+            self._send(encode_error(id, closed.code, closed.message), id)
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, frame: bytes, id: RequestId | None) -> None:
+        """Sends the answer to a request; to one whose id could not be read, without."""
         try:
-            self._link.send(frame)
+            self._outlet.send(frame, id, final=True)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             logger.debug("dropped a message: the peer no longer reads")
 
     # Inwards.
 
-    async def read(self) -> None:
-        """Reads until the peer closes its side, then fails what is pending."""
+    async def read(self, link: Link) -> None:
+        """Takes what arrives on a link until the peer closes its side, then fails what is pending."""
         try:
             while True:
-                for frame in await self._link.receive():
-                    await self._take_frame(frame)
+                for frame in await link.receive():
+                    await self.take(self._decoded(frame))
                 if self._running.full:
                     # The peer floods. Refusals are short, but they too must not pile up before one that never reads.
-                    await self._link.drain()
+                    await link.drain()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass
-        self.close(await self._end_reason())
+        closed_reason: Callable[[], Awaitable[MCPError]] | None = getattr(link, "closed_reason", None)
+        self.close(ConnectionClosedError() if closed_reason is None else await closed_reason())
 
-    async def _end_reason(self) -> MCPError:
-        closed_reason: Callable[[], Awaitable[MCPError]] | None = getattr(self._link, "closed_reason", None)
-        return ConnectionClosedError() if closed_reason is None else await closed_reason()
-
-    async def _take_frame(self, frame: Frame) -> None:
+    def _decoded(self, frame: Frame) -> Message | Batch | DecodeError:
         try:
-            message = decode(frame, allow_batch=self._side.takes_batches) if isinstance(frame, bytes) else frame
+            return decode(frame, allow_batch=self._side.takes_batches) if isinstance(frame, bytes) else frame
         except DecodeError as error:
-            message = error
+            return error
+
+    async def take(self, message: Message | Batch | DecodeError, origin: Origin | None = None) -> None:
+        """Takes one message. Waits only for the answer to one that opens the connection.
+
+        Args:
+            message: The message, or why what arrived is none.
+            origin: What its transport knows about it.
+        """
         if isinstance(message, Batch):
-            self._take_batch(message)
+            self._take_batch(message, origin)
         elif isinstance(message, Request):
             if self._side.opens(message):
-                await self._open(message)
+                await self._open(message, origin)
             else:
-                self._start(message, self._answered)
+                self._start(message, partial(self._answered, message.id), origin)
         else:
             self._take_other(message)
 
@@ -187,42 +237,45 @@ class Duplex:
             logger.error("Failed to parse JSONRPC message from peer: %s", error.message)
             self._pending.broken(error)
         else:
-            self._send(encode_error(error.id, error.code, error.message))
+            self._send(encode_error(error.id, error.code, error.message), error.id)
 
     # Requests.
 
-    async def _open(self, request: Request) -> None:
+    async def _open(self, request: Request, origin: Origin | None) -> None:
         try:
             self._running.check(request)
             admission = self._side.admit(request)
         except MCPError as problem:
-            self._send(_refusal(request, problem).frame)
+            self._send(_refusal(request, problem).frame, request.id)
             return
-        reply = await admission.answer(_LinkExchange(self, admission.can_ask))
-        self._send(reply.frame)
+        reply = await admission.answer(_DuplexExchange(self, request.id, origin, can_ask=admission.can_ask))
+        self._send(reply.frame, request.id)
 
-    def _start(self, request: Request, answered: Callable[[Reply | None], None]) -> None:
+    def _start(self, request: Request, answered: Callable[[Reply | None], None], origin: Origin | None) -> None:
         try:
             self._running.check(request)
             admission = self._side.admit(request)
         except MCPError as problem:
             answered(_refusal(request, problem))
             return
-        exchange = _LinkExchange(self, admission.can_ask)
+        exchange = _DuplexExchange(self, request.id, origin, can_ask=admission.can_ask)
         self._running.start(request.id, exchange, partial(admission.answer, exchange), answered)
 
-    def _answered(self, reply: Reply | None) -> None:
+    def _answered(self, id: RequestId, reply: Reply | None) -> None:
         if reply is not None:
-            self._send(reply.frame)
+            self._send(reply.frame, id)
+        else:
+            self._outlet.abandoned(id)
 
-    def _take_batch(self, batch: Batch) -> None:
+    def _take_batch(self, batch: Batch, origin: Origin | None) -> None:
         """Answers the requests of a batch with one batch, once all of them are answered."""
-        answers = _BatchAnswers(self._send, sum(isinstance(item, Request) for item in batch.items))
+        requests = [item.id for item in batch.items if isinstance(item, Request)]
+        answers = _BatchAnswers(partial(self._send, id=requests[0] if requests else None), len(requests))
         for item in batch.items:
             if isinstance(item, DecodeError) and item.response_id is None:
                 answers.frames.append(encode_error(item.id, item.code, item.message))
             elif isinstance(item, Request):
-                self._start(item, answers.add)
+                self._start(item, answers.add, origin)
             else:
                 self._take_other(item)
         answers.send_if_complete()
@@ -246,7 +299,7 @@ class Duplex:
     async def _deliver(self) -> None:
         try:
             while self._notifications:
-                await self._side.notified(self._notifications.popleft(), _LinkExchange(self, can_ask=True))
+                await self._side.notified(self._notifications.popleft(), _DuplexExchange(self, None, None, can_ask=True))
         finally:
             self._delivering = False
 
@@ -276,14 +329,15 @@ class _BatchAnswers:
             self._send(b"[" + b",".join(self.frames) + b"]")
 
 
-class _LinkExchange(OneWayExchange):
-    """The way back of one message on a link."""
+class _DuplexExchange(OneWayExchange):
+    """The way back of one message."""
 
-    __slots__ = ("_duplex", "_open", "can_ask")
+    __slots__ = ("_duplex", "_id", "_open", "can_ask")
 
-    def __init__(self, duplex: Duplex, can_ask: bool) -> None:
-        super().__init__()
+    def __init__(self, duplex: Duplex, id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
+        super().__init__(*(origin or NOWHERE))
         self._duplex = duplex
+        self._id = id
         self._open = True
         self.can_ask = can_ask
 
@@ -297,12 +351,12 @@ class _LinkExchange(OneWayExchange):
             logger.debug("dropped %s: its request is answered", method)
             return
         try:
-            await self._duplex.notify(method, params)
+            await self._duplex.notify(method, params, self._id)
         except ConnectionClosedError:
             logger.debug("dropped %s: the connection is closed", method)
 
     async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
-        """Asks the peer something, on the same link."""
+        """Asks the peer something; once the request is answered, over the connection's own channel."""
         if not self.can_ask:
             raise NoBackChannelError(method)
-        return await self._duplex.ask(method, params, options)
+        return await self._duplex.ask(method, params, options, self._id if self._open else None)

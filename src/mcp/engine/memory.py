@@ -49,7 +49,7 @@ class MemoryRequester:
         if self._closed:
             raise ConnectionClosedError
         exchange = _MemoryExchange(self._sink, options)
-        request = Request(id, method, _through_wire(params))
+        request = Request(id, method, _received(params))
         answer = in_own_context(self._answer(request, exchange))
         try:
             if options.timeout is None:
@@ -62,7 +62,7 @@ class MemoryRequester:
         try:
             return await self._engine.call(request, read_envelope(request.params), exchange)
         except MCPError as error:
-            raise _as_sent(self._engine.failed(request, error)) from None
+            raise _as_sent(request.method, self._engine.failed(request, error)) from None
         except Exception as failure:
             error = self._engine.as_error(request.method, failure)
             if self._raise_exceptions:
@@ -104,11 +104,9 @@ class _MemoryExchange(OneWayExchange):
 
 
 async def _within(seconds: float, answer: in_own_context[bytes], method: str) -> bytes:
-    with anyio.CancelScope(deadline=anyio.current_time() + max(seconds, 0.0)) as scope:
+    with anyio.move_on_after(max(seconds, 0.0)):
         return await answer
-    if scope.cancelled_caught:
-        raise RequestTimeoutError(method, seconds)
-    raise AssertionError("a scope ends with a result or a cancellation")
+    raise RequestTimeoutError(method, seconds)
 
 
 def _parsed(method: str, result: bytes) -> Any:
@@ -118,8 +116,19 @@ def _parsed(method: str, result: bytes) -> Any:
         raise MalformedResultError(method, error.message) from None
 
 
-def _as_sent(reply: Reply) -> MCPError:
-    answer = decode(reply.frame)
+def _received(params: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return _through_wire(params)
+    except DecodeError as error:
+        # Too deep to be read, as a server at the other end of a wire would say.
+        raise MCPError(error.code, error.message) from None
+
+
+def _as_sent(method: str, reply: Reply) -> MCPError:
+    try:
+        answer = decode(reply.frame)
+    except DecodeError as error:
+        return MalformedResultError(method, error.message)
     assert isinstance(answer, ErrorResponse)
     return MCPError(answer.code, answer.message, answer.data)
 

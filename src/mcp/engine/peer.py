@@ -153,7 +153,8 @@ class LinkRequester:
             self._notify(message)
         else:
             logger.warning("refused %s: 2026-07-28 has no requests from servers", message.method)
-            self._send(encode_error(message.id, METHOD_NOT_FOUND, "Method not found", message.method))
+            with suppress(ConnectionClosedError):
+                self._send(encode_error(message.id, METHOD_NOT_FOUND, "Method not found", message.method))
 
     def _settle(self, id: RequestId | None, outcome: Outcome) -> None:
         pending = None if id is None else self._pending.get(id)
@@ -171,8 +172,8 @@ class LinkRequester:
     def _notify(self, message: Notification) -> None:
         if message.method == "notifications/progress":
             params = message.params or {}
-            token = params.get("progressToken")
-            pending = self._pending.get(token) if isinstance(token, (str, int)) else None
+            token: Any = params.get("progressToken")
+            pending = self._pending.get(token) if type(token) in (str, int) else None
             if pending is not None:
                 pending.progressed(params)
             return

@@ -27,35 +27,42 @@ class PendingRequests:
     """Sends requests and awaits their answers, any number at a time.
 
     Args:
-        send: Queues one frame for the peer. May raise `anyio.ClosedResourceError` where this side was closed, and
+        send: Queues one frame for the peer, which belongs to the request of the peer's that is named, if any. May raise `anyio.ClosedResourceError` where this side was closed, and
             `anyio.BrokenResourceError` where the peer is gone; then the reader is about to call `fail_all`.
 
     Attributes:
         closed: Why no more requests can be sent; None while they can.
     """
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes, RequestId | None], None]) -> None:
         self._send = send
         self._pending: dict[RequestId, _Pending] = {}
         self.closed: MCPError | None = None
 
-    async def request(self, id: RequestId, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+    async def request(
+        self,
+        id: RequestId,
+        method: str,
+        params: dict[str, Any] | None,
+        options: CallOptions,
+        related: RequestId | None = None,
+    ) -> Any:
         """Sends a request and returns the `result` member of its answer; see `Requester.request`."""
         if self.closed is not None:
             raise self.closed
         frame = encode_request(id, method, params)
         pending = self._pending[id] = _Pending(method, options.on_progress)
         try:
-            self.send(frame)
+            self.send(frame, related)
             if options.timeout is None:
                 outcome = await pending.outcome()
             else:
                 outcome = await _within(options.timeout, pending)
         except anyio.get_cancelled_exc_class():
-            self._cancel(id, "the caller was cancelled")
+            self._cancel(id, "the caller was cancelled", related)
             raise
         except RequestTimeoutError as error:
-            self._cancel(id, str(error))
+            self._cancel(id, str(error), related)
             raise
         finally:
             self._pending.pop(id, None)
@@ -63,25 +70,25 @@ class PendingRequests:
             raise outcome
         return outcome
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, related: RequestId | None = None) -> None:
         """Queues one frame.
 
         Raises:
             ConnectionClosedError: This side was closed.
         """
         try:
-            self._send(frame)
+            self._send(frame, related)
         except anyio.ClosedResourceError:
             raise ConnectionClosedError from None
         except anyio.BrokenResourceError:
             # The reader is about to learn why the peer is gone, and tells every pending request.
             return
 
-    def _cancel(self, id: RequestId, reason: str) -> None:
+    def _cancel(self, id: RequestId, reason: str, related: RequestId | None) -> None:
         params = {"requestId": id, "reason": reason}
         if self.closed is None:
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                self._send(encode_notification("notifications/cancelled", params))
+                self._send(encode_notification("notifications/cancelled", params), related)
 
     def answered(self, message: Response | ErrorResponse) -> None:
         """Takes an answer. One to a request that is not pending is ignored: it comes after a timeout, or from nowhere."""

@@ -86,13 +86,12 @@ class _Connection:
                     await self._link.drain()
 
     def _take(self, frame: Frame) -> None:
-        if isinstance(frame, DecodeError):
-            self._send(encode_error(frame.id, frame.code, frame.message))
-            return
         try:
-            message = decode(frame)
+            message = decode(frame) if isinstance(frame, bytes) else frame
         except DecodeError as error:
-            self._send(encode_error(error.id, error.code, error.message))
+            message = error
+        if isinstance(message, DecodeError):
+            self._refuse_broken(message)
             return
         if isinstance(message, Request):
             self._start(message)
@@ -100,6 +99,12 @@ class _Connection:
             self._notified(message)
         else:
             logger.debug("ignored an answer to %r: nothing was asked", message.id)
+
+    def _refuse_broken(self, error: DecodeError) -> None:
+        if error.response_id is None:
+            self._send(encode_error(error.id, error.code, error.message))
+        else:
+            logger.debug("ignored an answer to %r, which is none: %s", error.response_id, error.message)
 
     # Requests.
 

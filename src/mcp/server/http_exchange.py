@@ -11,7 +11,7 @@ from mcp.protocol.codec import encode_notification
 from mcp.protocol.sse import COMMENT, format_event
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
 __all__ = ["HTTPExchange"]
 
@@ -119,10 +119,8 @@ class HTTPExchange(OneWayExchange):
 
     async def respond(self, status: int, frame: bytes) -> None:
         """Sends a whole JSON response."""
-        if self.disconnected:
-            return
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(frame))]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._to_client({"type": "http.response.start", "status": status, "headers": headers})
         await self._body_chunk(frame, more=False)
 
     def _one_at_a_time(self) -> anyio.Lock:
@@ -131,18 +129,19 @@ class HTTPExchange(OneWayExchange):
         return self._lock
 
     async def _stream(self, event: bytes) -> None:
-        if self.disconnected:
-            return
         if not self._streaming:
             self._streaming = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": _SSE_HEADERS})
+            await self._to_client({"type": "http.response.start", "status": 200, "headers": _SSE_HEADERS})
         await self._body_chunk(event, more=True)
 
     async def _body_chunk(self, body: bytes, *, more: bool) -> None:
+        await self._to_client({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def _to_client(self, message: "Message") -> None:
         if self.disconnected:
             return
         try:
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+            await self._send(message)
         except OSError:
             # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
             self.disconnect()

@@ -9,7 +9,7 @@ import anyio
 
 from mcp.engine.backend import open_spawner
 from mcp.engine.dispatch import Reply
-from mcp.engine.duplex import Admission, Duplex
+from mcp.engine.duplex import Admission, Duplex, LinkOutlet
 from mcp.engine.exchange import Exchange
 from mcp.engine.link import Link
 from mcp.protocol.codec import Notification, Request, encode_result
@@ -40,10 +40,10 @@ async def serve_link(
     """
     async with open_spawner() as spawner:
         side = _ServerSide(runtime, options, raise_exceptions)
-        duplex = Duplex(link, spawner, side)
+        duplex = Duplex(LinkOutlet(link), spawner, side)
         side.session.connection.standalone = duplex.notify
         with side.reading:
-            await duplex.read()
+            await duplex.read(link)
         await duplex.finish(CLOSING_GRACE_SECONDS)
     if side.failure is not None:
         raise side.failure

@@ -5,6 +5,7 @@ Specification: basic/transports/streamable-http.
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp.engine.dispatch import Engine, Reply
@@ -82,8 +83,7 @@ class Refusal(Exception):
 
     async def respond(self, send: "Send") -> None:
         """Sends it."""
-        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-        await send({"type": "http.response.body", "body": self.body})
+        await _respond(send, self.status, self.headers, self.body)
 
 
 class ModernEndpoint:
@@ -126,8 +126,7 @@ class ModernEndpoint:
                 return
             message = self._message(scope, headers, body)
             if message is None:
-                await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
-                await send({"type": "http.response.body", "body": b""})
+                await _respond(send, 202, [(b"content-length", b"0")], b"")
                 return
         except Refusal as refusal:
             await refusal.respond(send)
@@ -259,6 +258,13 @@ class ModernEndpoint:
         problem = check_param_headers(known[1], cast("dict[str, Any]", arguments), Headers(scope=scope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
+
+
+async def _respond(send: "Send", status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
+    with suppress(OSError):
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 def _header_text(value: bytes | None) -> str | None:

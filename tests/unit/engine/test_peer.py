@@ -1,16 +1,19 @@
-"""Asking over a byte stream: every request gets its own answer, whatever else the server sends."""
+"""A client's side of a link: the table of pending requests, and the reader that settles them."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.abc
+import anyio.lowlevel
 import pytest
 from scripted_link import ScriptedLink
 
 from mcp.engine.backend import open_spawner
-from mcp.engine.peer import MAX_WAITING_NOTIFICATIONS, LinkRequester
+from mcp.engine.peer import MAX_WAITING_NOTIFICATIONS, MAX_WAITING_PROGRESS, LinkRequester
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import DecodeError
 from mcp.shared.exceptions import (
@@ -21,285 +24,521 @@ from mcp.shared.exceptions import (
     RequestTimeoutError,
     TransportError,
 )
+from mcp.types.jsonrpc import METHOD_NOT_FOUND, PARSE_ERROR
 
 pytestmark = pytest.mark.anyio
 
+Noticed = list[tuple[str, "dict[str, Any] | None"]]
+NO_OPTIONS = CallOptions()
 
-class Peer:
-    """A requester, what it did with what it was sent, and the link to the test."""
 
-    def __init__(self, link: ScriptedLink) -> None:
-        self.link = link
-        self.requester = LinkRequester(link, self._sink)
-        self.noticed: list[tuple[str, Any]] = []
-        self.noticing = anyio.Event()
-        self.may_notice = anyio.Event()
-        self.may_notice.set()
+def frame(**members: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
-    async def _sink(self, method: str, params: dict[str, Any] | None) -> None:
-        self.noticing.set()
-        await self.may_notice.wait()
-        self.noticed.append((method, params))
 
-    async def ask(self, id: int | str = 1, **options: Any) -> dict[str, Any]:
-        return await self.requester.request(id, "acme/ask", {}, CallOptions(**options))
+def result(id: int | str, **members: Any) -> bytes:
+    return frame(id=id, result=members)
 
-    def answer(self, id: object, **members: Any) -> None:
-        self.link.arrive(json.dumps({"jsonrpc": "2.0", "id": id, **members}).encode())
 
-    def notify(self, method: str, params: Any = None) -> None:
-        self.link.arrive(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+def progress(token: object, value: int) -> bytes:
+    return frame(method="notifications/progress", params={"progressToken": token, "progress": value})
 
 
 @asynccontextmanager
-async def connected(link: ScriptedLink | None = None) -> AsyncGenerator[Peer, None]:
-    peer = Peer(link or ScriptedLink())
+async def connected(
+    link: ScriptedLink, noticed: Noticed | None = None, gate: anyio.Event | None = None
+) -> AsyncGenerator[LinkRequester, None]:
+    """A requester on a link; notifications are added to `noticed`, each once `gate` is open."""
+
+    async def sink(method: str, params: dict[str, Any] | None) -> None:
+        if gate is not None:
+            await gate.wait()
+        if noticed is not None:
+            noticed.append((method, params))
+
     async with open_spawner() as spawner:
-        spawner.spawn(peer.requester.read)
-        spawner.spawn(peer.requester.dispatch)
-        yield peer
-        await peer.requester.aclose()
+        requester = LinkRequester(link, sink)
+        spawner.spawn(requester.read)
+        spawner.spawn(requester.dispatch)
+        try:
+            yield requester
+        finally:
+            await requester.aclose()
 
 
-async def fails_with(error: type[MCPError], peer: Peer, id: int | str = 1, **options: Any) -> MCPError:
-    with pytest.raises(error) as raised:
-        await peer.ask(id, **options)
-    return raised.value
+class Call:
+    """A request that runs beside the test."""
+
+    def __init__(
+        self, group: anyio.abc.TaskGroup, requester: LinkRequester, id: int | str, options: CallOptions = NO_OPTIONS
+    ) -> None:
+        self.scope = anyio.CancelScope()
+        self._outcome: Any = None
+        self._done = anyio.Event()
+        group.start_soon(self._run, requester, id, options)
+
+    async def _run(self, requester: LinkRequester, id: int | str, options: CallOptions) -> None:
+        with self.scope:
+            try:
+                self._outcome = await requester.request(id, "acme/do", {"id": id}, options)
+            except MCPError as error:
+                self._outcome = error
+        self._done.set()
+
+    @property
+    def pending(self) -> bool:
+        return not self._done.is_set()
+
+    async def result(self) -> Any:
+        await self._done.wait()
+        return self._outcome
 
 
-# Answers.
+# Requests and answers.
 
 
-async def test_a_request_is_sent_and_its_result_returned() -> None:
-    async with connected() as peer, anyio.create_task_group() as group:
-        peer.answer(1, result={"a": 1})
-        assert await peer.ask() == {"a": 1}
-        group.cancel_scope.cancel()
-    assert peer.link.sent == [{"jsonrpc": "2.0", "id": 1, "method": "acme/ask", "params": {}}]
+async def test_a_request_is_sent_and_its_answer_is_its_result() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        assert await link.next() == {"jsonrpc": "2.0", "id": 1, "method": "acme/do", "params": {"id": 1}}
+        link.arrive(result(1, fine=True))
+        assert await call.result() == {"fine": True}
 
 
-async def test_an_error_is_raised() -> None:
-    async with connected() as peer:
-        peer.answer(1, error={"code": 7, "message": "no", "data": {"x": 1}})
-        error = await fails_with(MCPError, peer)
-    assert (error.code, error.message, error.data) == (7, "no", {"x": 1})
+async def test_an_error_answer_is_raised() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(frame(id=1, error={"code": -5, "message": "no", "data": [1]}))
+        error = await call.result()
+        assert type(error) is MCPError
+        assert (error.code, error.message, error.data) == (-5, "no", [1])
 
 
-async def test_answers_may_come_in_any_order() -> None:
-    results: dict[int, Any] = {}
-
-    async with connected() as peer:
-
-        async def ask(id: int) -> None:
-            results[id] = await peer.ask(id)
-
-        async with anyio.create_task_group() as group:
-            for id in (1, 2, 3):
-                group.start_soon(ask, id)
-            await anyio.wait_all_tasks_blocked()
-            for id in (3, 1, 2):
-                peer.answer(id, result={"id": id})
-    assert results == {id: {"id": id} for id in (1, 2, 3)}
+async def test_answers_find_their_requests_in_any_order() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        calls = [Call(group, requester, id) for id in (1, 2, "two", 3)]
+        for _ in calls:
+            await link.next()
+        link.arrive(result(3, n=3), result("two", n="two"))
+        link.arrive(result(2, n=2), result(1, n=1))
+        assert [await call.result() for call in calls] == [{"n": 1}, {"n": 2}, {"n": "two"}, {"n": 3}]
 
 
-async def test_what_answers_nothing_is_passed_over() -> None:
-    async with connected() as peer:
-        peer.answer(999, result={})
-        peer.answer("1", result={})
-        peer.answer(None, error={"code": 1, "message": "whose?"})
-        peer.answer(1, result={"mine": True})
-        peer.answer(1, result={"again": True})
-        assert await peer.ask() == {"mine": True}
+async def test_answers_to_nobody_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    link = ScriptedLink()
+    with caplog.at_level(logging.DEBUG, "mcp.engine"):
+        async with connected(link) as requester, anyio.create_task_group() as group:
+            call = Call(group, requester, 1)
+            await link.next()
+            link.arrive(
+                result(2), result("1"), frame(id=None, error={"code": -1, "message": "?"}), result(1, mine=True)
+            )
+            assert await call.result() == {"mine": True}
+            link.arrive(result(1, late=True))
+            again = Call(group, requester, 2)
+            await link.next()
+            link.arrive(result(2, second=True))
+            assert await again.result() == {"second": True}
+    for id in (2, "1", None, 1):
+        assert f"ignored an answer to {id!r}, which is not pending" in caplog.text
 
 
-async def test_only_the_first_answer_counts() -> None:
-    async with connected() as peer:
-        peer.link.arrive(b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}', b'{"jsonrpc":"2.0","id":1,"result":{"a":2}}')
-        assert await peer.ask() == {"a": 1}
+async def test_the_first_answer_counts() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1, first=True), result(1, first=False))
+        assert await call.result() == {"first": True}
 
 
-async def test_what_is_no_message_is_logged_and_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    async with connected() as peer:
-        peer.link.arrive(b"Starting server...", DecodeError(-32600, "too long"))
-        peer.answer(1, result={})
-        assert await peer.ask() == {}
-    assert caplog.text.count("Failed to parse JSONRPC message from server") == 2
+async def test_params_that_are_no_json_leave_no_trace() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        with pytest.raises(ValueError, match="cannot be written as JSON"):
+            await requester.request(1, "acme/do", {"it": object()}, NO_OPTIONS)
+        assert link.sent == []
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1))
+        assert await call.result() == {}
 
 
-async def test_a_broken_answer_ends_the_request_it_was_for() -> None:
-    async with connected() as peer:
-        peer.answer(1, result=5)
-        error = await fails_with(MalformedResultError, peer)
-    assert "'acme/ask'" in error.message
-    assert "result must be an object" in error.message
+# Broken messages.
 
 
-async def test_a_request_from_the_server_is_refused() -> None:
-    async with connected() as peer:
-        peer.answer(5, method="roots/list")
-        assert await peer.link.next() == {
+async def test_a_broken_answer_ends_the_request_it_was_for(caplog: pytest.LogCaptureFixture) -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        other = Call(group, requester, 2)
+        await link.next()
+        link.arrive(frame(id=1, result=5))
+        error = await call.result()
+        assert other.pending
+        link.arrive(result(2))
+        assert await other.result() == {}
+        assert isinstance(error, MalformedResultError)
+        assert str(error) == "The server's result for 'acme/do' does not fit: result must be an object, got an integer"
+    assert "Failed to parse JSONRPC message from server: result must be an object" in caplog.text
+
+
+async def test_nonsense_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(
+            b"nonsense", b"[]", b'{"jsonrpc":"1.0"}', DecodeError(PARSE_ERROR, "too long"), frame(id=9, result=5)
+        )
+        link.arrive(result(1))
+        assert await call.result() == {}
+    assert caplog.text.count("Failed to parse JSONRPC message from server") == 5
+    assert "Failed to parse JSONRPC message from server: too long" in caplog.text
+
+
+async def test_a_request_of_the_server_is_refused_under_its_id(caplog: pytest.LogCaptureFixture) -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(frame(id=1, method="sampling/createMessage", params={}))
+        assert await link.next() == {
             "jsonrpc": "2.0",
-            "id": 5,
-            "error": {"code": -32601, "message": "Method not found", "data": "roots/list"},
+            "id": 1,
+            "error": {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": "sampling/createMessage"},
         }
+        assert call.pending
+        link.arrive(result(1))
+        assert await call.result() == {}
+    assert "refused sampling/createMessage" in caplog.text
 
 
-# Giving up.
+async def test_a_request_of_the_server_that_cannot_be_refused_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.reads = False
+        link.arrive(frame(id=5, method="roots/list"), result(1, fine=True))
+        assert await call.result() == {"fine": True}
+        again = Call(group, requester, 2)
+        link.closed = True
+        link.arrive(frame(id=6, method="roots/list"))
+        assert isinstance(await again.result(), ConnectionClosedError)
+    assert "a task of the connection failed" not in caplog.text
 
 
-async def test_a_request_that_takes_too_long_is_cancelled_at_the_server() -> None:
-    async with connected() as peer:
-        error = await fails_with(RequestTimeoutError, peer, timeout=0.01)
-        assert (await peer.link.next())["method"] == "acme/ask"
-        assert await peer.link.next() == {
+# Progress.
+
+
+class Climb:
+    """A progress callback that waits at its first report until it is let go on."""
+
+    def __init__(self, *, waits: bool = False) -> None:
+        self.reports: list[int] = []
+        self.begun = anyio.Event()
+        self.may_go_on = anyio.Event()
+        if not waits:
+            self.may_go_on.set()
+
+    async def __call__(self, params: dict[str, Any]) -> None:
+        self.begun.set()
+        await self.may_go_on.wait()
+        self.reports.append(params["progress"])
+
+
+async def test_reports_run_in_order_before_the_answer_is_returned() -> None:
+    link, climb = ScriptedLink(), Climb()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(on_progress=climb))
+        await link.next()
+        link.arrive(*[progress(1, step) for step in range(10)], result(1))
+        await call.result()
+    assert climb.reports == list(range(10))
+
+
+async def test_reports_run_while_the_answer_is_awaited() -> None:
+    link, climb = ScriptedLink(), Climb()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(on_progress=climb))
+        await link.next()
+        link.arrive(progress(1, 1))
+        await climb.begun.wait()
+        assert call.pending
+        link.arrive(result(1))
+        await call.result()
+    assert climb.reports == [1]
+
+
+async def test_a_slow_callback_holds_up_its_own_request_alone() -> None:
+    link, climb = ScriptedLink(), Climb(waits=True)
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        slow = Call(group, requester, 1, CallOptions(on_progress=climb))
+        quick = Call(group, requester, 2)
+        await link.next()
+        link.arrive(progress(1, 1), progress(1, 2), result(1, slow=True), result(2, slow=False))
+        assert await quick.result() == {"slow": False}
+        assert slow.pending
+        climb.may_go_on.set()
+        assert await slow.result() == {"slow": True}
+    assert climb.reports == [1, 2]
+
+
+async def test_a_callback_that_is_much_too_slow_misses_the_oldest_reports() -> None:
+    link, climb = ScriptedLink(), Climb(waits=True)
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(on_progress=climb))
+        await link.next()
+        link.arrive(progress(1, 0))
+        await climb.begun.wait()
+        link.arrive(*[progress(1, step) for step in range(1, MAX_WAITING_PROGRESS + 11)], result(1))
+        climb.may_go_on.set()
+        await call.result()
+    assert climb.reports == [0, *range(11, MAX_WAITING_PROGRESS + 11)]
+
+
+async def test_reports_that_belong_to_no_waiting_callback_are_dropped() -> None:
+    link, climb, noticed = ScriptedLink(), Climb(), Noticed()
+    async with connected(link, noticed) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(on_progress=climb))
+        plain = Call(group, requester, 2)
+        await link.next()
+        tokens: list[object] = [2, 3, "1", None, [1], {}, 1.5, True]
+        link.arrive(*[progress(token, 1) for token in tokens], frame(method="notifications/progress"))
+        link.arrive(result(1), progress(1, 2), result(2))
+        await call.result()
+        await plain.result()
+    assert climb.reports == []
+    assert noticed == []
+
+
+async def test_a_time_limit_holds_for_callbacks_too() -> None:
+    link, climb = ScriptedLink(), Climb(waits=True)
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(timeout=0.05, on_progress=climb))
+        await link.next()
+        link.arrive(progress(1, 1))
+        assert isinstance(await call.result(), RequestTimeoutError)
+
+
+# Time limits and cancellation.
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.0, -1.0])
+async def test_a_request_without_an_answer_in_time_is_cancelled_at_the_peer(seconds: float) -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester:
+        with pytest.raises(RequestTimeoutError) as raised:
+            await requester.request(1, "acme/do", {}, CallOptions(timeout=seconds))
+        assert (raised.value.method, raised.value.seconds) == ("acme/do", seconds)
+        assert [message["method"] for message in link.sent] == ["acme/do", "notifications/cancelled"]
+        assert link.sent[1]["params"] == {"requestId": 1, "reason": str(raised.value)}
+
+
+async def test_an_answer_in_time_is_taken() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1, CallOptions(timeout=60))
+        await link.next()
+        link.arrive(result(1))
+        assert await call.result() == {}
+        assert link.sent == []
+
+
+async def test_an_abandoned_request_is_cancelled_at_the_peer_and_its_answer_ignored() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, "one")
+        await link.next()
+        call.scope.cancel()
+        assert await call.result() is None
+        assert await link.next() == {
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
-            "params": {"requestId": 1, "reason": "Timed out after 0.01s waiting for 'acme/ask'"},
+            "params": {"requestId": "one", "reason": "the caller was cancelled"},
         }
-        assert error.message == "Timed out after 0.01s waiting for 'acme/ask'"
-        peer.answer(1, result={"late": True})
-        peer.answer(2, result={"on time": True})
-        assert await peer.ask(2) == {"on time": True}
+        link.arrive(result("one"))
+        again = Call(group, requester, "one")
+        await link.next()
+        assert again.pending
+        link.arrive(result("one", again=True))
+        assert await again.result() == {"again": True}
 
 
-async def test_a_request_in_time_is_not_cancelled() -> None:
-    async with connected() as peer:
-        peer.answer(1, result={})
-        assert await peer.ask(timeout=30) == {}
-        assert len(peer.link.sent) == 1
+async def test_a_peer_that_no_longer_reads_does_not_hide_a_timeout() -> None:
+    link = ScriptedLink()
+    link.reads = False
+    async with connected(link) as requester:
+        with pytest.raises(RequestTimeoutError):
+            await requester.request(1, "acme/do", {}, CallOptions(timeout=0.01))
 
 
-async def test_a_caller_that_is_cancelled_cancels_at_the_server() -> None:
-    async with connected() as peer:
-        with anyio.move_on_after(0):
-            await peer.ask()
-        assert [message["method"] for message in peer.link.sent] == ["acme/ask", "notifications/cancelled"]
-        assert peer.link.sent[1]["params"] == {"requestId": 1, "reason": "the caller was cancelled"}
+async def test_a_peer_that_no_longer_reads_does_not_hide_a_cancellation() -> None:
+    link = ScriptedLink()
+    link.reads = False
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await anyio.lowlevel.checkpoint()
+        call.scope.cancel()
+        assert await call.result() is None
+        assert call.scope.cancelled_caught
 
 
-@pytest.mark.parametrize("broken", [True, False])
-async def test_cancelling_does_not_need_a_server_that_reads(broken: bool) -> None:
-    async with connected() as peer:
-        with anyio.CancelScope() as scope:
-            async with anyio.create_task_group() as group:
-                group.start_soon(peer.ask)
-                await anyio.wait_all_tasks_blocked()
-                peer.link.reads = not broken
-                peer.link.closed = not broken
-                scope.cancel()
-        assert scope.cancelled_caught
-        assert len(peer.link.sent) == 1
+# Notifications.
 
 
-# Progress and notifications.
+async def test_a_notification_is_sent_and_waits_for_room() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester:
+        await requester.notify("acme/note", {"a": 1})
+        await requester.notify("acme/note", None)
+        assert link.sent == [
+            {"jsonrpc": "2.0", "method": "acme/note", "params": {"a": 1}},
+            {"jsonrpc": "2.0", "method": "acme/note"},
+        ]
+        assert link.drains == 2
 
 
-async def test_progress_reaches_the_callback_in_order_and_before_the_result() -> None:
-    log: list[Any] = []
-
-    async with connected() as peer:
-
-        async def report(params: dict[str, Any]) -> None:
-            await anyio.sleep(0)
-            log.append(params["progress"])
-            if params["progress"] == 1:
-                peer.notify("notifications/progress", {"progressToken": 1, "progress": 2})
-                peer.answer(1, result={})
-
-        for progress in range(2):
-            peer.notify("notifications/progress", {"progressToken": 1, "progress": progress})
-        await peer.ask(on_progress=report)
-        log.append("result")
-        peer.notify("notifications/progress", {"progressToken": 1, "progress": 9})
-        await anyio.wait_all_tasks_blocked()
-    assert log == [0, 1, 2, "result"]
-    assert peer.noticed == []
+async def test_notifications_are_delivered_in_order() -> None:
+    link, noticed = ScriptedLink(), Noticed()
+    async with connected(link, noticed) as requester, anyio.create_task_group() as group:
+        link.arrive(*[frame(method="acme/note", params={"n": number}) for number in range(100)])
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1))
+        await call.result()
+        await delivered(noticed, 100)
+    assert noticed == [("acme/note", {"n": number}) for number in range(100)]
 
 
-async def test_progress_that_nobody_asked_for_is_passed_over() -> None:
-    async with connected() as peer:
-        for params in (None, {}, {"progressToken": 2}, {"progressToken": [1]}, {"progressToken": 1}):
-            peer.notify("notifications/progress", params)
-        peer.answer(1, result={})
-        assert await peer.ask() == {}
+async def delivered(noticed: Noticed, count: int) -> None:
+    with anyio.fail_after(10):
+        while len(noticed) < count:
+            await anyio.lowlevel.checkpoint()
 
 
-async def test_notifications_reach_the_sink_one_at_a_time_in_order() -> None:
-    async with connected() as peer:
-        peer.may_notice = anyio.Event()
-        peer.notify("a", {"x": 1})
-        await peer.noticing.wait()
-        peer.notify("b")
-        peer.answer(1, result={})
-        assert await peer.ask() == {}
-        assert peer.noticed == []
-        peer.may_notice.set()
-        await anyio.wait_all_tasks_blocked()
-        peer.notify("c")
-        await anyio.wait_all_tasks_blocked()
-    assert peer.noticed == [("a", {"x": 1}), ("b", None), ("c", None)]
+async def test_a_callback_that_waits_holds_up_no_answer() -> None:
+    link, noticed, gate = ScriptedLink(), Noticed(), anyio.Event()
+    async with connected(link, noticed, gate) as requester, anyio.create_task_group() as group:
+        link.arrive(frame(method="acme/note"))
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1))
+        assert await call.result() == {}
+        assert noticed == []
+        gate.set()
+        await delivered(noticed, 1)
 
 
-async def test_notifications_that_pile_up_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    async with connected() as peer:
-        peer.may_notice = anyio.Event()
-        peer.notify("first")
-        await peer.noticing.wait()
-        frame = b'{"jsonrpc":"2.0","method":"more"}'
-        peer.link.arrive(*[frame] * (MAX_WAITING_NOTIFICATIONS + 1))
-        await anyio.wait_all_tasks_blocked()
-        peer.may_notice.set()
-        await anyio.wait_all_tasks_blocked()
-    assert len(peer.noticed) == 1 + MAX_WAITING_NOTIFICATIONS
-    assert f"dropped more: {MAX_WAITING_NOTIFICATIONS} notifications wait for a callback" in caplog.text
-
-
-async def test_a_notification_is_sent_and_waits_while_the_server_is_behind() -> None:
-    async with connected() as peer:
-        await peer.requester.notify("acme/event", {"a": 1})
-        assert peer.link.sent == [{"jsonrpc": "2.0", "method": "acme/event", "params": {"a": 1}}]
-        assert peer.link.drains == 1
+async def test_notifications_that_nobody_takes_are_dropped_once_there_are_too_many(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    link, noticed, gate = ScriptedLink(), Noticed(), anyio.Event()
+    async with connected(link, noticed, gate) as requester, anyio.create_task_group() as group:
+        many = [frame(method="acme/note", params={"n": number}) for number in range(MAX_WAITING_NOTIFICATIONS + 5)]
+        link.arrive(*many)
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1))
+        await call.result()
+        gate.set()
+        await delivered(noticed, MAX_WAITING_NOTIFICATIONS)
+    assert [(params or {})["n"] for _, params in noticed] == list(range(MAX_WAITING_NOTIFICATIONS))
+    assert caplog.text.count("dropped acme/note") == 5
 
 
 # The end.
 
 
-async def test_when_the_link_ends_every_pending_request_fails() -> None:
-    async with connected() as peer, anyio.create_task_group() as group:
-        for id in (1, 2):
-            group.start_soon(fails_with, ConnectionClosedError, peer, id)
-        await anyio.wait_all_tasks_blocked()
-        peer.link.end()
+async def test_the_end_of_the_link_fails_everything_that_is_pending() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        calls = [Call(group, requester, id) for id in range(3)]
+        for _ in calls:
+            await link.next()
+        link.end()
+        for call in calls:
+            assert isinstance(await call.result(), ConnectionClosedError)
+        with pytest.raises(ConnectionClosedError, match="Connection closed"):
+            await requester.request(9, "acme/do", {}, NO_OPTIONS)
+        with pytest.raises(ConnectionClosedError, match="Connection closed"):
+            await requester.notify("acme/note", None)
+        assert link.sent == []
 
 
-async def test_after_the_end_every_call_says_so_and_sends_nothing() -> None:
-    async with connected() as peer:
-        await peer.requester.aclose()
-        assert (await fails_with(ConnectionClosedError, peer)).message == "Connection closed"
-        with pytest.raises(ConnectionClosedError):
-            await peer.requester.notify("acme/event", None)
-        assert peer.link.sent == []
-
-
-async def test_what_is_known_of_the_end_is_told() -> None:
+async def test_a_link_that_knows_why_it_ended_says_so() -> None:
     class ProcessLink(ScriptedLink):
         async def closed_reason(self) -> TransportError:
-            return ProcessExitedError("server.py", 2, "no such file")
+            return ProcessExitedError("server", 3)
 
-    async with connected(ProcessLink()) as peer:
-        peer.link.end()
-        error = await fails_with(ProcessExitedError, peer)
-    assert "exited with code 2" in error.message
+    link = ProcessLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.end()
+        error = await call.result()
+        assert isinstance(error, ProcessExitedError)
+        assert error.exit_code == 3
+        with pytest.raises(ProcessExitedError, match="exited with code 3"):
+            await requester.request(9, "acme/do", {}, NO_OPTIONS)
 
 
-async def test_a_link_that_closed_meanwhile_is_a_closed_connection() -> None:
-    async with connected() as peer:
-        peer.link.closed = True
-        await fails_with(ConnectionClosedError, peer)
+async def test_an_answer_that_came_before_the_end_is_taken() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        link.arrive(result(1, last=True))
+        link.end()
+        assert await call.result() == {"last": True}
 
 
-async def test_a_server_that_no_longer_reads_may_still_answer() -> None:
-    async with connected() as peer:
-        peer.link.reads = False
-        peer.answer(1, result={"last": "words"})
-        assert await peer.ask() == {"last": "words"}
+async def test_closing_fails_what_is_pending_and_closes_the_link() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await link.next()
+        await requester.aclose()
+        assert isinstance(await call.result(), ConnectionClosedError)
+        assert link.closed
+        assert link.sent == []
+
+
+async def test_a_link_that_was_closed_under_a_requester_is_a_closed_connection() -> None:
+    class StillOpenLink(ScriptedLink):
+        async def receive(self) -> Any:
+            await anyio.sleep_forever()
+
+    link = StillOpenLink()
+    async with connected(link) as requester:
+        link.closed = True
+        with pytest.raises(ConnectionClosedError):
+            await requester.request(1, "acme/do", {}, NO_OPTIONS)
+        with pytest.raises(ConnectionClosedError):
+            await requester.notify("acme/note", None)
+
+
+async def test_what_cannot_be_sent_waits_to_learn_why() -> None:
+    link = ScriptedLink()
+    link.reads = False
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        call = Call(group, requester, 1)
+        await requester.notify("acme/note", None)
+        link.end()
+        assert isinstance(await call.result(), ConnectionClosedError)
+
+
+async def test_notifications_that_came_before_the_end_are_delivered() -> None:
+    link, noticed, gate = ScriptedLink(), Noticed(), anyio.Event()
+    async with connected(link, noticed, gate) as requester:
+        link.arrive(frame(method="acme/note"), frame(method="acme/note"))
+        link.end()
+        with pytest.raises(ConnectionClosedError):
+            await requester.request(1, "acme/do", {}, NO_OPTIONS)
+        gate.set()
+        await delivered(noticed, 2)

@@ -1,0 +1,71 @@
+"""What the packages promise to export, name by name. A change here is a change for users."""
+
+from importlib import import_module
+
+import pytest
+
+MCP = """
+    CallToolRequest Client ClientCapabilities ClientNotification ClientRequest ClientResult ClientSession
+    CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData GetPromptRequest
+    GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult InitializedNotification
+    JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult ListResourcesRequest
+    ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification MCPDeprecationWarning MCPError
+    Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest ReadResourceResult Resource
+    ResourceUpdatedNotification
+    ResourcesCapability RootsCapability SamplingCapability SamplingContent SamplingContextCapability SamplingMessage
+    SamplingMessageContentBlock SamplingRole SamplingToolsCapability ServerCapabilities ServerNotification ServerRequest
+    ServerResult ServerSession SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool ToolChoice
+    ToolResultContent ToolUseContent ToolsCapability UnsubscribeRequest UrlElicitationRequiredError stdio_client
+    stdio_server
+"""
+
+NAMES = {
+    "mcp": set(MCP.split()),
+    "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"},
+    "mcp.server": {"CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"},
+}
+
+DOCUMENTED = {
+    "mcp": NAMES["mcp"]
+    | {"ClientSessionGroup", "InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp.client": NAMES["mcp.client"]
+    | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
+    | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"}
+    | {"InputRequiredRoundsExceededError"},
+    "mcp.server": NAMES["mcp.server"] | {"MCPServer"},
+}
+
+MISSING = {
+    "mcp": {"ClientSessionGroup", "InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp.client": DOCUMENTED["mcp.client"] - NAMES["mcp.client"],
+    "mcp.server": {"MCPServer"},
+}
+
+
+@pytest.mark.parametrize("package", NAMES)
+def test_a_package_exports_just_these_names(package: str) -> None:
+    exported: list[str] = import_module(package).__all__
+    assert set(exported) == NAMES[package]
+    assert len(exported) == len(set(exported))
+
+
+@pytest.mark.parametrize(("package", "name"), [(package, name) for package in NAMES for name in sorted(NAMES[package])])
+def test_every_name_can_be_imported(package: str, name: str) -> None:
+    assert getattr(import_module(package), name) is not None
+    assert name in dir(import_module(package))
+
+
+def test_the_same_name_is_the_same_thing_everywhere() -> None:
+    mcp, client, types = import_module("mcp"), import_module("mcp.client"), import_module("mcp.types")
+    assert mcp.Client is client.Client is import_module("mcp.client.client").Client
+    assert mcp.ClientSession is client.ClientSession
+    assert mcp.Tool is types.Tool is import_module("mcp_types").Tool
+    assert mcp.SamplingRole is types.Role
+    assert mcp.stdio_server is import_module("mcp.server.stdio").stdio_server
+
+
+@pytest.mark.parametrize("package", NAMES)
+def test_of_what_is_documented_only_the_work_to_come_is_missing(package: str) -> None:
+    assert DOCUMENTED[package] - set(import_module(package).__all__) == MISSING[package]
+    for name in MISSING[package]:
+        assert not hasattr(import_module(package), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from mcp.engine.progress import ProgressFnT
 from mcp.types.jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -78,18 +79,4 @@ class MessageHandlerFnT(Protocol):
 
     async def __call__(self, message: types.ServerNotification | Exception) -> None:
         """Takes one of them."""
-        ...
-
-
-class ProgressFnT(Protocol):
-    """Takes progress reports of one call."""
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Takes one report.
-
-        Args:
-            progress: How much is done.
-            total: How much there is to do, if known.
-            message: What is being done.
-        """
         ...

@@ -66,7 +66,7 @@ class Client:
         message_handler: Takes every notification of the server's.
         client_info: Who the client is.
         mode: "auto" asks the server what it speaks; a version speaks that one without asking; "legacy" opens with a
-            handshake, which is not built yet and raises.
+            handshake, as the revisions up to 2025-11-25 have it.
         prior_discover: What the server said of itself on an earlier connection; used with a version as `mode`.
         elicitation_callback: Answers the server's questions to the user; declares the capability.
         input_required_max_rounds: How often one call may be asked for input.
@@ -143,7 +143,9 @@ class Client:
             client_info=self.client_info,
             log_level=self.log_level,
             sampling_capabilities=self.sampling_capabilities,
-            connector=lambda inbox: open_requester(self.server, inbox, raise_exceptions=self.raise_exceptions),
+            connector=lambda inbound: open_requester(
+                self.server, inbound, handshake=self.mode == "legacy", raise_exceptions=self.raise_exceptions
+            ),
             output_schemas=OutputSchemas(self.validate_output),
         )
         async with session:
@@ -441,11 +443,7 @@ def _page(cursor: str | None, meta: types.RequestParamsMeta | None) -> types.Pag
 
 
 def _check_mode(mode: str) -> None:
-    if mode == "legacy":
-        raise NotImplementedError(
-            "mode='legacy' (the handshake revisions) is not part of this version of the library yet"
-        )
-    if mode == "auto" or mode in MODERN_PROTOCOL_VERSIONS:
+    if mode in ("auto", "legacy") or mode in MODERN_PROTOCOL_VERSIONS:
         return
     hint = f" ({mode!r} is a handshake-era version; use mode='legacy')" if mode in HANDSHAKE_PROTOCOL_VERSIONS else ""
     raise ValueError(f"mode must be 'legacy', 'auto', or one of {list(MODERN_PROTOCOL_VERSIONS)}; got {mode!r}{hint}")

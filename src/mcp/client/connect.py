@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from mcp.client.notifications import NotificationInbox
+from mcp.client.inbound import Inbound
 from mcp.engine.backend import open_spawner
-from mcp.engine.memory import LocalServer, MemoryRequester
+from mcp.engine.memory import LocalRuntime, LocalServer, MemoryRequester
 from mcp.engine.requester import Requester
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ class Transport(Protocol):
 
 @asynccontextmanager
 async def open_requester(
-    target: object, inbox: NotificationInbox, *, raise_exceptions: bool = False
+    target: object, inbound: Inbound, *, handshake: bool = False, raise_exceptions: bool = False
 ) -> AsyncGenerator[Requester, None]:
     """Opens a connection.
 
     Args:
         target: A server object, a URL, `StdioServerParameters`, or a transport.
-        inbox: Takes the server's notifications.
+        inbound: Takes what the server sends unasked.
+        handshake: Whether the connection is to open with a handshake.
         raise_exceptions: In memory, say what a handler raised.
 
     Raises:
@@ -42,11 +44,32 @@ async def open_requester(
         TransportError: The connection cannot be opened.
     """
     if isinstance(target, LocalServer):
-        async with target.in_process() as engine:
-            yield MemoryRequester(engine, inbox, raise_exceptions=raise_exceptions)
+        async with target.in_process() as runtime:
+            if not handshake:
+                yield MemoryRequester(runtime.engine, inbound, raise_exceptions=raise_exceptions)
+                return
+            async with _memory_link(runtime, inbound, raise_exceptions) as requester:
+                yield requester
         return
-    async with _transport(target) as (read, write), stream_requester(read, write, inbox) as requester:
+    async with _transport(target) as (read, write), stream_requester(read, write, inbound) as requester:
         yield requester
+
+
+@asynccontextmanager
+async def _memory_link(
+    runtime: LocalRuntime, inbound: Inbound, raise_exceptions: bool
+) -> AsyncGenerator[Requester, None]:
+    from mcp.client.link_requester import LinkRequester
+    from mcp.engine.memorylink import memory_links
+
+    ours, theirs = memory_links()
+    async with open_spawner() as spawner:
+        spawner.spawn(partial(runtime.serve_link, theirs, raise_exceptions=raise_exceptions))
+        requester = LinkRequester(ours, spawner, inbound)
+        try:
+            yield requester
+        finally:
+            await requester.aclose()
 
 
 def _transport(target: object) -> AbstractAsyncContextManager[TransportStreams]:
@@ -70,29 +93,27 @@ def _transport(target: object) -> AbstractAsyncContextManager[TransportStreams]:
 async def stream_requester(
     read: ReadStream[SessionMessage | Exception] | None,
     write: WriteStream[SessionMessage] | None,
-    inbox: NotificationInbox,
+    inbound: Inbound,
 ) -> AsyncGenerator[Requester, None]:
     """Speaks to a server over a pair of message streams.
 
     Args:
         read: Where messages come from.
         write: Where messages go.
-        inbox: Takes the server's notifications.
+        inbound: Takes what the server sends unasked.
     """
     if read is None or write is None:
         raise RuntimeError("a session needs a pair of streams: ClientSession(read_stream, write_stream)")
     connection = _http_connection(read, write)
     if connection is not None:
-        yield connection.open(inbox)
+        yield connection.open(inbound)
         return
 
-    from mcp.engine.peer import LinkRequester
+    from mcp.client.link_requester import LinkRequester
     from mcp.engine.streams import open_link
 
     async with open_link(read, write) as link, open_spawner() as spawner:
-        requester = LinkRequester(link, inbox)
-        spawner.spawn(requester.read)
-        spawner.spawn(requester.dispatch)
+        requester = LinkRequester(link, spawner, inbound)
         try:
             yield requester
         finally:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from mcp.client.inbound import ClientInbound
+from mcp.client.inbound import Inbound
 from mcp.engine.backend import Spawner
 from mcp.engine.duplex import Admission, Duplex, LinkOutlet
 from mcp.engine.exchange import Exchange
@@ -26,7 +25,7 @@ class LinkRequester:
         inbound: Takes what the server sends unasked.
     """
 
-    def __init__(self, link: Link, spawner: Spawner, inbound: ClientInbound) -> None:
+    def __init__(self, link: Link, spawner: Spawner, inbound: Inbound) -> None:
         self._link = link
         self._duplex = Duplex(LinkOutlet(link), spawner, _ClientSide(inbound))
         spawner.spawn(self._duplex.read, link)
@@ -49,7 +48,7 @@ class LinkRequester:
 
 
 class _ClientSide:
-    def __init__(self, inbound: ClientInbound) -> None:
+    def __init__(self, inbound: Inbound) -> None:
         self._inbound = inbound
 
     @property
@@ -60,8 +59,7 @@ class _ClientSide:
         return False
 
     def admit(self, request: Request) -> Admission:
-        self._inbound.admit(request)
-        return Admission(partial(self._inbound.answer, request), can_ask=False)
+        return Admission(self._inbound.answerer(request), can_ask=False)
 
     async def notified(self, notification: Notification, exchange: Exchange) -> None:
         await self._inbound(notification.method, notification.params)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import TypeAdapter
 
 from mcp import types
 from mcp.client.callbacks import ClientRequestContext, ElicitationFnT, ListRootsFnT, SamplingFnT
-from mcp.client.results import parser_of
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
 from mcp.protocol.codec import Notification, Request
+from mcp.protocol.eras import meta_for_handlers
 from mcp.protocol.results import ResultShape, Stamp, wire_rules
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND
-from mcp.types.methods import find_method
+from mcp.types.methods import Method, find_method
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -77,18 +80,14 @@ class ClientRole:
             "elicitation/create": _answered_by(elicitation, "Elicitation not supported"),
             "roots/list": _roots_answered_by(list_roots),
         }
-        self.engine: Engine[QuestionContext] = Engine(self)
+        self.engine: Engine[QuestionContext, ClientPeer] = Engine(self)
 
     def context(self, message: Request | Notification, peer: ClientPeer, exchange: Exchange) -> QuestionContext:
         """The context of one question."""
-        meta: Any = (message.params or {}).get("_meta")
-        if isinstance(meta, dict) and "progressToken" in meta:
-            meta = {**meta, "progress_token": meta["progressToken"]}
-            del meta["progressToken"]
         return QuestionContext(
             session=self._session,
             request_id=message.id if isinstance(message, Request) else "",
-            meta=meta,
+            meta=meta_for_handlers((message.params or {}).get("_meta")),
             method=message.method,
             params=message.params,
         )
@@ -103,11 +102,17 @@ class ClientRole:
         handler = self._handlers.get(method)
         if spec is None or handler is None:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
-        return Route(parser_of(spec.params_type), handler, ResultShape(wire_rules(version)))
+        return Route(_params_parser(spec), handler, ResultShape(wire_rules(version)))
 
     def notification_route(self, method: str, version: str) -> Route | None:
         """None: a server's notifications go to the session's inbox."""
         return None
+
+
+@cache
+def _params_parser(spec: Method) -> Callable[[Any], Any]:
+    # An adapter, since the params of an elicitation are a union.
+    return TypeAdapter[Any](cast("Any", spec.params_type)).validate_python
 
 
 async def _pong(context: QuestionContext, params: Any) -> types.EmptyResult:

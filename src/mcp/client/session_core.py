@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cache, partial
 from itertools import count
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from typing_extensions import Self
@@ -27,15 +27,23 @@ from mcp.client.callbacks import (
 )
 from mcp.client.connect import stream_requester
 from mcp.client.envelope import declared_capabilities, envelope_meta, wire_meta
-from mcp.client.notifications import NotificationInbox
+from mcp.client.inbound import Inbound
 from mcp.client.output_schema import OutputSchemas
 from mcp.client.results import Parser, parser_of, result_of
+from mcp.client.role import ClientRole
+from mcp.engine.progress import progress_reporter
 from mcp.engine.requester import CallOptions, Requester
 from mcp.protocol.codec import RequestId
 from mcp.shared.exceptions import ConnectionClosedError
-from mcp.types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp.types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
 
 if TYPE_CHECKING:
+    from mcp.client.session import ClientSession
     from mcp.engine.streams import ReadStream, WriteStream
     from mcp.shared.message import ClientMessageMetadata, SessionMessage
 
@@ -49,10 +57,8 @@ DISCOVER_TIMEOUT_SECONDS = 10.0
 ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
 _T = TypeVar("_T")
 
-Connector = Callable[[NotificationInbox], AbstractAsyncContextManager[Requester]]
-"""Opens a connection whose notifications go to an inbox."""
-
-_HANDSHAKE_MISSING = "the handshake revisions (initialize) are not part of this version of the library yet"
+Connector = Callable[[Inbound], AbstractAsyncContextManager[Requester]]
+"""Opens a connection, given what takes what the server sends unasked."""
 
 
 @cache
@@ -125,7 +131,13 @@ class SessionCore:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         self._timeout = _seconds(read_timeout_seconds)
-        self._inbox = NotificationInbox(logging_callback, message_handler)
+        self._inbound = Inbound(logging_callback, message_handler)
+        self._inbound.role = ClientRole(
+            cast("ClientSession", self),
+            sampling=sampling_callback,
+            elicitation=elicitation_callback,
+            list_roots=list_roots_callback,
+        )
         self._client_info = client_info or default_client_info()
         self._log_level: types.LoggingLevel | None = log_level
         self._capabilities = declared_capabilities(
@@ -139,11 +151,12 @@ class SessionCore:
         self._requester: Requester | None = None
         self._resources = AsyncExitStack()
         self._discovered: types.DiscoverResult | None = None
+        self._initialized: types.InitializeResult | None = None
         self._version: str | None = None
         self._envelope = self._envelope_for(LATEST_MODERN_VERSION)
 
     async def __aenter__(self) -> Self:
-        self._requester = await self._resources.enter_async_context(self._connector(self._inbox))
+        self._requester = await self._resources.enter_async_context(self._connector(self._inbound))
         return self
 
     async def __aexit__(
@@ -165,7 +178,7 @@ class SessionCore:
     @property
     def initialize_result(self) -> types.InitializeResult | None:
         """What the server answered to `initialize`; None on a 2026-07-28 connection."""
-        return None
+        return self._initialized
 
     @property
     def discover_result(self) -> types.DiscoverResult | None:
@@ -180,6 +193,8 @@ class SessionCore:
     @property
     def server_info(self) -> types.Implementation | None:
         """Who the server is; None where it does not say."""
+        if self._initialized is not None:
+            return self._initialized.server_info
         meta = self._discovered.meta if self._discovered is not None else None
         info = (meta or {}).get(types.SERVER_INFO_META_KEY)
         if info is None:
@@ -193,12 +208,14 @@ class SessionCore:
     @property
     def server_capabilities(self) -> types.ServerCapabilities | None:
         """What the server can do; None before it is known."""
-        return self._discovered.capabilities if self._discovered is not None else None
+        known = self._initialized or self._discovered
+        return known.capabilities if known is not None else None
 
     @property
     def instructions(self) -> str | None:
         """How a model should use the server; None where it does not say."""
-        return self._discovered.instructions if self._discovered is not None else None
+        known = self._initialized or self._discovered
+        return known.instructions if known is not None else None
 
     def adopt(self, result: types.InitializeResult | types.DiscoverResult) -> None:
         """Takes what a server says of itself as settled, and speaks the newest revision that both know.
@@ -208,10 +225,10 @@ class SessionCore:
 
         Raises:
             RuntimeError: There is no revision that both know.
-            NotImplementedError: The result is of the handshake era.
         """
         if isinstance(result, types.InitializeResult):
-            raise NotImplementedError(_HANDSHAKE_MISSING)
+            self._adopt_handshake(result)
+            return
         common = [version for version in MODERN_PROTOCOL_VERSIONS if version in result.supported_versions]
         if not common:
             raise RuntimeError(
@@ -222,16 +239,39 @@ class SessionCore:
         self._version = common[-1]
         self._envelope = self._envelope_for(self._version)
 
+    def _adopt_handshake(self, result: types.InitializeResult) -> None:
+        if result.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            raise RuntimeError(
+                f"Unsupported protocol version from the server: {result.protocol_version!r} "
+                f"(this client asked for {LATEST_HANDSHAKE_VERSION!r} and knows {list(HANDSHAKE_PROTOCOL_VERSIONS)})"
+            )
+        self._initialized = result
+        self._discovered = None
+        self._version = self._inbound.version = result.protocol_version
+        self._envelope = {}
+
     def _envelope_for(self, version: str) -> dict[str, Any]:
         return envelope_meta(version, self._client_info, self._capabilities, self._log_level)
 
     async def initialize(self) -> types.InitializeResult:
-        """Opens a connection of a handshake revision. Not built yet.
+        """Opens a connection of a handshake revision, and adopts what the server answers.
 
         Raises:
-            NotImplementedError: Always.
+            MCPError: The server answered with an error.
+            RuntimeError: The server wants a revision that this client does not know.
         """
-        raise NotImplementedError(_HANDSHAKE_MISSING)
+        requester = self._connected()
+        params: dict[str, Any] = {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": self._capabilities.model_dump(by_alias=True, exclude_none=True, mode="json"),
+            "clientInfo": self._client_info.model_dump(by_alias=True, exclude_none=True, mode="json"),
+        }
+        raw = await requester.request(next(self._ids), "initialize", params, CallOptions(self._timeout))
+        result = result_of("initialize", raw, parser_of(types.InitializeResult))
+        self.adopt(result)
+        await requester.established(result.protocol_version)
+        await requester.notify("notifications/initialized", None)
+        return result
 
     async def send_discover(self, version: str) -> dict[str, Any]:
         """Asks a server what it supports, in the name of a revision, and returns the raw result.
@@ -283,8 +323,9 @@ class SessionCore:
         on_progress = None
         if progress is not None:
             envelope = {**envelope, "progressToken": id}
-            on_progress = self._inbox.progress_reporter(progress)
-        params["_meta"] = envelope
+            on_progress = progress_reporter(progress)
+        if envelope:
+            params["_meta"] = envelope
         options = CallOptions(self._timeout if timeout is None else _seconds(timeout), headers, on_progress)
         raw = await requester.request(id, method, params, options)
         return result_of(method, raw, parse, input_required=input_required)

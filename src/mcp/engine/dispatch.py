@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 from mcp.engine.exchange import Exchange
 from mcp.engine.isolation import contained
 from mcp.protocol.codec import Notification, Request, dumps, encode_error, encode_result
-from mcp.protocol.eras import Envelope
 from mcp.protocol.results import InvalidResultError, ResultShape, Stamp, plain
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -41,6 +40,19 @@ class HandlerContext(Protocol):
 ContextT = TypeVar("ContextT", bound=HandlerContext)
 
 
+class Peer(Protocol):
+    """Who a message comes from, as far as the engine looks."""
+
+    @property
+    def version(self) -> str:
+        """The revision that is spoken."""
+        ...
+
+
+PeerT = TypeVar("PeerT", bound=Peer)
+PeerT_contra = TypeVar("PeerT_contra", bound=Peer, contravariant=True)
+
+
 class Route(NamedTuple):
     """A method, ready to run.
 
@@ -55,7 +67,7 @@ class Route(NamedTuple):
     shape: ResultShape
 
 
-class Role(Protocol[ContextT]):
+class Role(Protocol[ContextT, PeerT_contra]):
     """What an engine serves."""
 
     @property
@@ -68,7 +80,7 @@ class Role(Protocol[ContextT]):
         """The identity that results carry."""
         ...
 
-    def context(self, message: Request | Notification, envelope: Envelope, exchange: Exchange) -> ContextT:
+    def context(self, message: Request | Notification, peer: PeerT_contra, exchange: Exchange) -> ContextT:
         """The context of one message."""
         ...
 
@@ -97,20 +109,20 @@ class Reply(NamedTuple):
     error_code: int | None
 
 
-class Engine(Generic[ContextT]):
+class Engine(Generic[ContextT, PeerT]):
     """Runs messages through middleware, validation and handlers.
 
     Args:
         role: What to serve.
     """
 
-    def __init__(self, role: Role[ContextT]) -> None:
+    def __init__(self, role: Role[ContextT, PeerT]) -> None:
         self._role = role
 
-    async def handle(self, request: Request, envelope: Envelope, exchange: Exchange) -> Reply:
+    async def handle(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request. Whatever its handler raises becomes an error answer; only a cancellation gets out."""
         try:
-            result = await self.call(request, envelope, exchange)
+            result = await self.call(request, peer, exchange)
             return Reply(encode_result(request.id, result), None)
         except Exception as failure:
             return self.failed(request, failure)
@@ -124,7 +136,7 @@ class Engine(Generic[ContextT]):
             logger.exception("the error that %s answered with cannot be encoded", request.method)
             return Reply(encode_error(request.id, INTERNAL_ERROR, "Internal server error"), INTERNAL_ERROR)
 
-    async def call(self, request: Request, envelope: Envelope, exchange: Exchange) -> bytes:
+    async def call(self, request: Request, peer: PeerT, exchange: Exchange) -> bytes:
         """Runs a request and returns its result as JSON text.
 
         Raises:
@@ -132,36 +144,36 @@ class Engine(Generic[ContextT]):
             Exception: What the handler raised.
         """
         role = self._role
-        context = role.context(request, envelope, exchange)
+        context = role.context(request, peer, exchange)
         if role.middleware:
-            return dumps(await contained(self._through_middleware, context, envelope))
-        route = role.route(request.method, envelope.version)
+            return dumps(await contained(self._through_middleware, context, peer))
+        route = role.route(request.method, peer.version)
         params = _validated(route, request.params)
         result = await contained(route.handler, context, params)
         return route.shape.to_json(result, role.stamp)
 
-    async def _through_middleware(self, context: ContextT, envelope: Envelope) -> Any:
+    async def _through_middleware(self, context: ContextT, peer: PeerT) -> Any:
         role = self._role
 
         async def innermost(context: ContextT) -> dict[str, Any]:
-            route = role.route(context.method, envelope.version)
+            route = role.route(context.method, peer.version)
             params = _validated(route, context.params)
             return route.shape.to_dict(await route.handler(context, params), role.stamp)
 
         result = await _chained(role.middleware, innermost)(context)
         return plain(result)
 
-    async def notified(self, notification: Notification, envelope: Envelope, exchange: Exchange) -> None:
+    async def notified(self, notification: Notification, peer: PeerT, exchange: Exchange) -> None:
         """Delivers a notification. Whatever goes wrong with it is logged; only a cancellation gets out."""
         role = self._role
 
         async def innermost(context: ContextT) -> None:
-            route = role.notification_route(context.method, envelope.version)
+            route = role.notification_route(context.method, peer.version)
             if route is not None:
                 await route.handler(context, _validated(route, context.params))
 
         try:
-            context = role.context(notification, envelope, exchange)
+            context = role.context(notification, peer, exchange)
             await contained(_chained(role.middleware, innermost), context)
         except MCPError as error:
             logger.warning("dropped %s: %s", notification.method, error)

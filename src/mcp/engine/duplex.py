@@ -1,8 +1,8 @@
 """JSON-RPC in both directions over one connection, the same for both roles.
 
-What arrives never waits for user code. Answers and cancellations are applied at once, each request gets a task, and other
-notifications go through one bounded queue. The one exception is the request that opens a connection: it is answered
-before anything further is taken.
+What arrives never waits for user code. Answers and cancellations are applied at once, each request gets a task, and
+other notifications go through one bounded queue. The one exception is the request that opens a connection: it is
+answered before anything further is taken.
 """
 
 import logging
@@ -148,7 +148,11 @@ class Duplex:
         self, method: str, params: dict[str, Any] | None, options: CallOptions, related: RequestId | None = None
     ) -> Any:
         """Sends a request under an id of the connection's own and returns the result; see `Exchange.ask`."""
-        return await self._pending.request(next(self._ids), method, params, options, related)
+        id = next(self._ids)
+        if options.on_progress is not None:
+            meta: dict[str, Any] = (params or {}).get("_meta") or {}
+            params = {**(params or {}), "_meta": {**meta, "progressToken": id}}
+        return await self._pending.request(id, method, params, options, related)
 
     async def notify(self, method: str, params: dict[str, Any] | None, related: RequestId | None = None) -> None:
         """Sends a notification; waits while the peer is behind.
@@ -299,7 +303,9 @@ class Duplex:
     async def _deliver(self) -> None:
         try:
             while self._notifications:
-                await self._side.notified(self._notifications.popleft(), _DuplexExchange(self, None, None, can_ask=True))
+                await self._side.notified(
+                    self._notifications.popleft(), _DuplexExchange(self, None, None, can_ask=True)
+                )
         finally:
             self._delivering = False
 
@@ -335,7 +341,7 @@ class _DuplexExchange(OneWayExchange):
     __slots__ = ("_duplex", "_id", "_open", "can_ask")
 
     def __init__(self, duplex: Duplex, id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
-        super().__init__(*(origin or NOWHERE))
+        super().__init__(origin or NOWHERE)
         self._duplex = duplex
         self._id = id
         self._open = True

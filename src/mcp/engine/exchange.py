@@ -1,26 +1,52 @@
 """The way back of one inbound request."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import anyio
 
+from mcp.engine.requester import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.message import CloseSSEStreamCallback
 
-__all__ = ["Exchange", "OneWayExchange"]
+__all__ = ["NOWHERE", "Exchange", "OneWayExchange", "Origin"]
+
+
+class Origin:
+    """What a transport knows about where a message came from. This base class knows nothing."""
+
+    __slots__ = ()
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """The HTTP headers, names in lower case; None where there are none."""
+        return None
+
+    @property
+    def request(self) -> Any:
+        """The transport's own object for the request, such as Starlette's `Request`; None where there is none."""
+        return None
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """Ends the answer's stream early, so that a polling client comes back; None where there is no such stream."""
+        return None
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        """Ends the session's standalone stream; None where there is none."""
+        return None
+
+
+NOWHERE: Final = Origin()
 
 
 class Exchange(Protocol):
     """Lives as long as one inbound request, and carries what its handler sends besides the answer."""
 
     @property
-    def headers(self) -> Mapping[str, str] | None:
-        """The HTTP headers of the request, names in lower case; None where there are none."""
-        ...
-
-    @property
-    def request(self) -> Any:
-        """The transport's own object for the request, such as Starlette's `Request`; None where there is none."""
+    def origin(self) -> Origin:
+        """What the transport knows about the request."""
         ...
 
     @property
@@ -37,7 +63,7 @@ class Exchange(Protocol):
         """Sends a notification that belongs to the request. After the answer it is dropped."""
         ...
 
-    async def ask(self, method: str, params: dict[str, Any] | None, timeout: float | None = None) -> dict[str, Any]:
+    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
         """Sends a request to the peer and returns the `result` member of its answer.
 
         Raises:
@@ -49,13 +75,12 @@ class Exchange(Protocol):
 class OneWayExchange:
     """The parts of an exchange that are the same wherever the peer cannot be asked."""
 
-    __slots__ = ("_cancel_requested", "headers", "request")
+    __slots__ = ("_cancel_requested", "origin")
 
     can_ask = False
 
-    def __init__(self, headers: Mapping[str, str] | None = None, request: Any = None) -> None:
-        self.headers = headers
-        self.request = request
+    def __init__(self, origin: Origin = NOWHERE) -> None:
+        self.origin = origin
         self._cancel_requested: anyio.Event | None = None
 
     @property
@@ -69,6 +94,6 @@ class OneWayExchange:
         """Notes that the peer cancelled the request. Its handler is cancelled by whoever calls this."""
         self.cancel_requested.set()
 
-    async def ask(self, method: str, params: dict[str, Any] | None, timeout: float | None = None) -> dict[str, Any]:
+    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
         """Refuses: a modern request cannot carry questions to the client."""
         raise NoBackChannelError(method)

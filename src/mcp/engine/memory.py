@@ -12,20 +12,34 @@ import anyio
 from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import OneWayExchange
 from mcp.engine.isolation import in_own_context
+from mcp.engine.link import Link
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import DecodeError, ErrorResponse, Request, RequestId, decode, dumps, loads
 from mcp.protocol.eras import read_envelope
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
 
-__all__ = ["LocalServer", "MemoryRequester"]
+__all__ = ["LocalRuntime", "LocalServer", "MemoryRequester"]
+
+
+class LocalRuntime(Protocol):
+    """A server that serves in this process."""
+
+    @property
+    def engine(self) -> Engine[Any, Any]:
+        """Answers modern requests."""
+        ...
+
+    async def serve_link(self, link: Link, *, raise_exceptions: bool = False) -> None:
+        """Serves one connection of either era until the client closes its side."""
+        ...
 
 
 @runtime_checkable
 class LocalServer(Protocol):
     """A server object that a client in the same process can be given."""
 
-    def in_process(self) -> AbstractAsyncContextManager[Engine[Any]]:
-        """Enters the server's lifespan for one client, and yields the engine that answers it."""
+    def in_process(self) -> AbstractAsyncContextManager[LocalRuntime]:
+        """Enters the server's lifespan, for one client or for all."""
         ...
 
 
@@ -38,7 +52,7 @@ class MemoryRequester:
         raise_exceptions: Say what a handler raised, instead of "Internal server error".
     """
 
-    def __init__(self, engine: Engine[Any], sink: NotificationSink, *, raise_exceptions: bool = False) -> None:
+    def __init__(self, engine: Engine[Any, Any], sink: NotificationSink, *, raise_exceptions: bool = False) -> None:
         self._engine = engine
         self._sink = sink
         self._raise_exceptions = raise_exceptions
@@ -77,6 +91,9 @@ class MemoryRequester:
         """
         if self._closed:
             raise ConnectionClosedError
+
+    async def established(self, version: str) -> None:
+        """Nothing to do: every request says all there is to know."""
 
     async def aclose(self) -> None:
         """Refuses further requests."""

@@ -27,8 +27,9 @@ class PendingRequests:
     """Sends requests and awaits their answers, any number at a time.
 
     Args:
-        send: Queues one frame for the peer, which belongs to the request of the peer's that is named, if any. May raise `anyio.ClosedResourceError` where this side was closed, and
-            `anyio.BrokenResourceError` where the peer is gone; then the reader is about to call `fail_all`.
+        send: Queues one frame, and says which request of the peer's it belongs to, if any. May raise
+            `anyio.ClosedResourceError` where this side was closed, and `anyio.BrokenResourceError` where the peer is
+            gone; then the reader is about to call `fail_all`.
 
     Attributes:
         closed: Why no more requests can be sent; None while they can.
@@ -59,10 +60,10 @@ class PendingRequests:
             else:
                 outcome = await _within(options.timeout, pending)
         except anyio.get_cancelled_exc_class():
-            self._cancel(id, "the caller was cancelled", related)
+            self._cancel(id, method, "the caller was cancelled", related)
             raise
         except RequestTimeoutError as error:
-            self._cancel(id, str(error), related)
+            self._cancel(id, method, str(error), related)
             raise
         finally:
             self._pending.pop(id, None)
@@ -84,14 +85,14 @@ class PendingRequests:
             # The reader is about to learn why the peer is gone, and tells every pending request.
             return
 
-    def _cancel(self, id: RequestId, reason: str, related: RequestId | None) -> None:
+    def _cancel(self, id: RequestId, method: str, reason: str, related: RequestId | None) -> None:
         params = {"requestId": id, "reason": reason}
-        if self.closed is None:
+        if self.closed is None and method != "initialize":
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 self._send(encode_notification("notifications/cancelled", params), related)
 
     def answered(self, message: Response | ErrorResponse) -> None:
-        """Takes an answer. One to a request that is not pending is ignored: it comes after a timeout, or from nowhere."""
+        """Takes an answer. One to a request that is not pending is ignored: it is late, or from nowhere."""
         pending = None if message.id is None else self._pending.get(message.id)
         if pending is None:
             logger.debug("ignored an answer to %r, which is not pending", message.id)

@@ -55,6 +55,14 @@ class Requester(Protocol):
         """
         ...
 
+    async def established(self, version: str) -> None:
+        """Takes note that a handshake has settled the protocol version.
+
+        Args:
+            version: The version.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Ends the connection; pending requests fail with `ConnectionClosedError`."""
         ...

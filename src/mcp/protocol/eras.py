@@ -7,7 +7,7 @@ message is decided here, before anything else looks at it, from its `_meta` and,
 Specification: basic/versioning, and basic/index under "Per-request protocol fields".
 """
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from mcp.protocol.codec import Notification, Request
 from mcp.shared.exceptions import MCPError
@@ -26,12 +26,14 @@ from mcp.types.jsonrpc import (
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 __all__ = [
+    "BATCHING_VERSION",
     "SERVED_VERSIONS",
     "Envelope",
     "Era",
     "claimed_version",
     "handshake_refused",
     "http_era",
+    "meta_for_handlers",
     "read_envelope",
     "stream_era",
     "unsupported_version",
@@ -39,6 +41,9 @@ __all__ = [
 
 SERVED_VERSIONS: Final = MODERN_PROTOCOL_VERSIONS
 """The revisions that servers of this library answer today."""
+
+BATCHING_VERSION: Final = "2025-03-26"
+"""The one revision that has JSON-RPC batches."""
 
 Era = Literal["modern", "handshake"]
 
@@ -62,6 +67,15 @@ class Envelope:
         self.client_info: Any = meta.get(CLIENT_INFO_META_KEY)
         self.client_capabilities: Any = meta[CLIENT_CAPABILITIES_META_KEY]
         self.log_level: Any = meta.get(LOG_LEVEL_META_KEY)
+
+
+def meta_for_handlers(meta: Any) -> Any:
+    """A request's `_meta` as handlers see it: as sent, but with the progress token under `progress_token`."""
+    if not isinstance(meta, dict) or "progressToken" not in meta:
+        return cast("Any", meta)
+    given = dict(cast("dict[str, Any]", meta))
+    given["progress_token"] = given.pop("progressToken")
+    return given
 
 
 def claimed_version(params: dict[str, Any] | None) -> object:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from mcp.engine.dispatch import invalid_params
 from mcp.protocol.eras import Envelope
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp.types import ClientCapabilities, Implementation, LoggingLevel
 from mcp.types.jsonrpc import INVALID_PARAMS
@@ -29,21 +30,27 @@ class ClientFacts:
     Attributes:
         info: Its name and version; None where it keeps them to itself.
         capabilities: What it can do.
-
-    Raises:
-        MCPError: -32602: one of the two is malformed.
     """
 
     __slots__ = ("_wire", "capabilities", "info")
 
-    def __init__(self, envelope: Envelope) -> None:
-        self._wire = (envelope.client_info, envelope.client_capabilities)
-        self.info: Implementation | None = None
+    def __init__(self, info: Implementation | None, capabilities: ClientCapabilities, wire: Any = None) -> None:
+        self.info = info
+        self.capabilities = capabilities
+        self._wire = wire
+
+    @classmethod
+    def of_envelope(cls, envelope: Envelope) -> "ClientFacts":
+        """The facts that a modern request states.
+
+        Raises:
+            MCPError: -32602: one of the two is malformed.
+        """
+        info = None
         if envelope.client_info is not None:
-            self.info = _parsed(Implementation, envelope.client_info, "clientInfo")
-        self.capabilities: ClientCapabilities = _parsed(
-            ClientCapabilities, envelope.client_capabilities, "clientCapabilities"
-        )
+            info = _parsed(Implementation, envelope.client_info, "clientInfo")
+        capabilities = _parsed(ClientCapabilities, envelope.client_capabilities, "clientCapabilities")
+        return cls(info, capabilities, (envelope.client_info, envelope.client_capabilities))
 
     def covers(self, envelope: Envelope) -> bool:
         """Whether these are the facts that `envelope` states."""
@@ -66,9 +73,12 @@ class Connection:
         facts: What the client says of itself.
         log_level: The least severe log message the client wants; None wants none.
         standalone: Sends notifications that belong to no request; None where there is no way to.
+
+    Attributes:
+        announced: What the server announces on a connection of the handshake era.
     """
 
-    __slots__ = ("facts", "log_level", "protocol_version", "standalone")
+    __slots__ = ("announced", "facts", "log_level", "protocol_version", "standalone")
 
     def __init__(
         self,
@@ -82,6 +92,7 @@ class Connection:
         self.facts = facts
         self.log_level = log_level
         self.standalone = standalone
+        self.announced: InitializationOptions | None = None
 
     @classmethod
     def of_request(cls, envelope: Envelope, facts: ClientFacts) -> "Connection":

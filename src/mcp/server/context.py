@@ -88,7 +88,7 @@ class ServerMiddleware(Protocol[_MwLifespanT]):
         ...
 
 
-class Context(BaseContext, Generic[LifespanT_co]):
+class Context(BaseContext[Any], Generic[LifespanT_co]):
     """A request's context for code built on exchanges rather than on `ServerRequestContext`.
 
     Args:

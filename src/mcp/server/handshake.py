@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp import types
 from mcp.protocol.codec import Notification, Request
+from mcp.protocol.eras import BATCHING_VERSION
 from mcp.server.connection import ClientFacts, Connection, StandaloneChannel
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INVALID_REQUEST
@@ -18,7 +19,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
-__all__ = ["HandshakeSession", "negotiated_version"]
+__all__ = ["HandshakeSession", "initialize_result", "negotiated_version"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class HandshakeSession:
     """What lasts as long as one connection of the handshake era.
 
     Args:
-        options: What the server announces; None announces what its handlers say.
+        options: What the server announces.
         standalone: Sends what belongs to no request; None where there is no way to.
 
     Attributes:
@@ -44,17 +45,21 @@ class HandshakeSession:
         initialized: Whether `initialize` has been answered.
     """
 
-    def __init__(
-        self, options: InitializationOptions | None = None, standalone: StandaloneChannel | None = None
-    ) -> None:
-        self.options = options
-        self.connection = Connection(LATEST_HANDSHAKE_VERSION, ClientFacts.none(), standalone=standalone)
+    def __init__(self, options: InitializationOptions, standalone: StandaloneChannel | None = None) -> None:
+        nobody = ClientFacts(None, types.ClientCapabilities())
+        self.connection = Connection(LATEST_HANDSHAKE_VERSION, nobody, log_level="debug", standalone=standalone)
+        self.connection.announced = options
         self.initialized = False
 
     @property
     def version(self) -> str:
         """The revision that is spoken; the newest before it is settled."""
         return self.connection.protocol_version
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether the revision that is spoken has JSON-RPC batches."""
+        return self.initialized and self.version == BATCHING_VERSION
 
     def admit(self, message: Request | Notification) -> None:
         """Refuses what may not come yet.
@@ -73,27 +78,27 @@ class HandshakeSession:
         """Takes what the client said in its `initialize` request as settled. A second one settles it anew."""
         wire = types.InitializeRequestParams.model_validate(params or {})
         self.connection.protocol_version = negotiated_version(wire.protocol_version)
-        self.connection.facts = ClientFacts.given(wire.client_info, wire.capabilities)
+        self.connection.facts = ClientFacts(wire.client_info, wire.capabilities)
         self.initialized = True
 
 
-def initialize_result(
-    server_info: types.Implementation,
-    capabilities: types.ServerCapabilities,
-    instructions: str | None,
-    requested: str,
-) -> types.InitializeResult:
+def initialize_result(options: InitializationOptions, requested: str) -> types.InitializeResult:
     """The answer to `initialize`.
 
     Args:
-        server_info: Who the server is.
-        capabilities: What it can do.
-        instructions: How a model should use it.
+        options: What the server announces.
         requested: The revision that the client asked for.
     """
     return types.InitializeResult(
         protocol_version=negotiated_version(requested),
-        capabilities=capabilities,
-        server_info=server_info,
-        instructions=instructions,
+        capabilities=options.capabilities,
+        server_info=types.Implementation(
+            name=options.server_name,
+            version=options.server_version,
+            title=options.title,
+            description=options.description,
+            website_url=options.website_url,
+            icons=options.icons,
+        ),
+        instructions=options.instructions,
     )

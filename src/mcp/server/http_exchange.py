@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp.engine.exchange import OneWayExchange
+from mcp.engine.exchange import OneWayExchange, Origin
 from mcp.protocol.codec import encode_notification
 from mcp.protocol.sse import COMMENT, format_event
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
-__all__ = ["HTTPExchange"]
+__all__ = ["HTTPExchange", "HTTPOrigin"]
 
 logger = logging.getLogger(__name__)
 
@@ -25,41 +25,21 @@ _SSE_HEADERS = [
 ]
 
 
-class HTTPExchange(OneWayExchange):
-    """The way back of one POSTed request.
+class HTTPOrigin(Origin):
+    """What HTTP knows about a request. Each part is made when it is asked for; not every handler asks.
 
     Args:
         scope: The ASGI scope.
-        body: The request's body, for handlers that read `ctx.request`.
-        send: The ASGI way out.
-        json_only: Drop notifications, so that the answer is always plain JSON.
+        receive: The ASGI way in.
+        body: The request's body, already read.
     """
 
-    __slots__ = (
-        "_body",
-        "_json_only",
-        "_lock",
-        "_receive",
-        "_scope",
-        "_send",
-        "_streaming",
-        "answered",
-        "disconnected",
-    )
+    __slots__ = ("_body", "_receive", "_scope")
 
-    def __init__(self, scope: "Scope", receive: "Receive", send: "Send", body: bytes, *, json_only: bool) -> None:
-        self._cancel_requested = None
+    def __init__(self, scope: "Scope", receive: "Receive", body: bytes) -> None:
         self._scope = scope
         self._receive = receive
-        self._send = send
         self._body = body
-        self._json_only = json_only
-        self._streaming = False
-        self._lock: anyio.Lock | None = None
-        self.answered = False
-        self.disconnected = False
-
-    # Both are made when they are asked for; not every handler asks.
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -70,12 +50,40 @@ class HTTPExchange(OneWayExchange):
 
     @property
     def request(self) -> Any:
-        """The request as Starlette sees it, its body already read."""
+        """The request as Starlette sees it."""
         from starlette.requests import Request
 
         request = Request(self._scope, self._receive)
         request._body = self._body
         return request
+
+
+class HTTPExchange(OneWayExchange):
+    """The way back of one POSTed request.
+
+    Args:
+        origin: Where the request came from.
+        send: The ASGI way out.
+        json_only: Drop notifications, so that the answer is always plain JSON.
+    """
+
+    __slots__ = (
+        "_json_only",
+        "_lock",
+        "_send",
+        "_streaming",
+        "answered",
+        "disconnected",
+    )
+
+    def __init__(self, origin: Origin, send: "Send", *, json_only: bool) -> None:
+        super().__init__(origin)
+        self._send = send
+        self._json_only = json_only
+        self._streaming = False
+        self._lock: anyio.Lock | None = None
+        self.answered = False
+        self.disconnected = False
 
     def disconnect(self) -> None:
         """Notes that the client is gone: nothing more is sent."""

@@ -1,24 +1,29 @@
 """A server while it serves: its handlers compiled per revision, and what its lifespan yielded."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from mcp import types
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
+from mcp.engine.link import Link
 from mcp.protocol.codec import Notification, Request
-from mcp.protocol.eras import Envelope
+from mcp.protocol.eras import Envelope, meta_for_handlers
 from mcp.protocol.results import ResultShape, Stamp, wire_rules
 from mcp.server.connection import ClientFacts, Connection
 from mcp.server.context import ServerRequestContext
+from mcp.server.handshake import HandshakeSession, initialize_result
+from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
 from mcp.types.methods import METHODS, Method
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel.server import HandlerEntry, Server
+    from mcp.server.lowlevel.server import Server
 
 __all__ = ["ServerRuntime"]
 
@@ -37,7 +42,22 @@ class ServerRuntime:
         self._routes: dict[tuple[str, str], Route] = {}
         self._routes_of = server.handlers_revision
         self._facts: ClientFacts | None = None
-        self.engine: Engine[ServerRequestContext[Any, Any]] = Engine(self)
+        self.engine: Engine[ServerRequestContext[Any, Any], Envelope | HandshakeSession] = Engine(self)
+
+    async def serve_link(
+        self, link: Link, options: InitializationOptions | None = None, *, raise_exceptions: bool = False
+    ) -> None:
+        """Serves one connection, of either era, until the client closes its side.
+
+        Args:
+            link: The connection; it is left open.
+            options: What is announced to clients of the handshake revisions; what the server says when left out.
+            raise_exceptions: End the connection with the first exception that a handler raised, once it is answered.
+        """
+        from mcp.server.stream_side import serve_link
+
+        announced = options or self._server.create_initialization_options()
+        await serve_link(self, link, announced, raise_exceptions=raise_exceptions)
 
     @property
     def middleware(self) -> Sequence[Any]:
@@ -50,31 +70,34 @@ class ServerRuntime:
         return self._server.stamp
 
     def context(
-        self, message: Request | Notification, envelope: Envelope, exchange: Exchange
+        self, message: Request | Notification, peer: Envelope | HandshakeSession, exchange: Exchange
     ) -> ServerRequestContext[Any, Any]:
         """The context of one message.
 
         Raises:
             MCPError: -32602: what the client says of itself is malformed.
         """
-        facts = self._facts
-        if facts is None or not facts.covers(envelope):
-            facts = self._facts = ClientFacts(envelope)
-        connection = Connection.of_request(envelope, facts)
-        meta: Any = envelope.meta
-        if "progressToken" in meta:
-            meta = {**meta, "progress_token": meta["progressToken"]}
-            del meta["progressToken"]
+        connection = self._connection_of(peer) if isinstance(peer, Envelope) else peer.connection
+        meta = meta_for_handlers((message.params or {}).get("_meta"))
+        origin = exchange.origin
         return ServerRequestContext(
             session=ServerSession(exchange, connection, request_meta=meta),
             lifespan_context=self._lifespan_state,
-            protocol_version=envelope.version,
+            protocol_version=peer.version,
             method=message.method,
             params=message.params,
             request_id=message.id if isinstance(message, Request) else None,
             meta=meta,
-            request=exchange.request,
+            request=origin.request,
+            close_sse_stream=origin.close_sse_stream,
+            close_standalone_sse_stream=origin.close_standalone_sse_stream,
         )
+
+    def _connection_of(self, envelope: Envelope) -> Connection:
+        facts = self._facts
+        if facts is None or not facts.covers(envelope):
+            facts = self._facts = ClientFacts.of_envelope(envelope)
+        return Connection.of_request(envelope, facts)
 
     def route(self, method: str, version: str) -> Route:
         """The route of a request method.
@@ -90,12 +113,34 @@ class ServerRuntime:
             return route
         entry = self._server.get_request_handler(method)
         spec = METHODS.get(method)
-        if entry is None or (spec is not None and version not in spec.from_client):
+        if spec is not None and version not in spec.from_client:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
-        route = self._routes[method, version] = Route(
-            _validator(entry), entry.handler, self._shape(method, spec, version)
-        )
+        handler = None if entry is None else entry.handler
+        if method == "initialize":
+            handler = self._initialize
+        elif method == "logging/setLevel":
+            handler = partial(self._set_level, handler)
+        if handler is None:
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
+        params_type = entry.params_type if entry is not None else cast("type[BaseModel]", METHODS[method].params_type)
+        shape = self._shape(method, spec, version)
+        route = self._routes[method, version] = Route(_validator(params_type), handler, shape)
         return route
+
+    async def _initialize(
+        self, ctx: ServerRequestContext[Any, Any], params: types.InitializeRequestParams
+    ) -> types.InitializeResult:
+        options = ctx.session.connection.announced
+        assert options is not None, "only a connection of the handshake era routes initialize"
+        return initialize_result(options, params.protocol_version)
+
+    async def _set_level(
+        self, handler: Any, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
+    ) -> Any:
+        """Settles the level of the session's log messages. A handler of the server's own is asked first."""
+        result = types.EmptyResult() if handler is None else await handler(ctx, params)
+        ctx.session.connection.log_level = params.level
+        return result
 
     def notification_route(self, method: str, version: str) -> Route | None:
         """The route of a notification method; None where nobody handles it."""
@@ -103,7 +148,7 @@ class ServerRuntime:
         spec = METHODS.get(method)
         if entry is None or (spec is not None and version not in spec.from_client):
             return None
-        return Route(_validator(entry), entry.handler, ResultShape(wire_rules(version)))
+        return Route(_validator(entry.params_type), entry.handler, ResultShape(wire_rules(version)))
 
     def _shape(self, method: str, spec: Method | None, version: str) -> ResultShape:
         if spec is None:
@@ -117,8 +162,7 @@ class ServerRuntime:
         )
 
 
-def _validator(entry: "HandlerEntry[Any]") -> Any:
-    model: type[BaseModel] = entry.params_type
+def _validator(model: type[BaseModel]) -> Any:
     if not model.__pydantic_complete__:
         model.model_rebuild()
     return model.__pydantic_validator__.validate_python

@@ -8,6 +8,8 @@ from pydantic import BaseModel
 from typing_extensions import deprecated
 
 from mcp.engine.exchange import Exchange
+from mcp.engine.progress import ProgressFnT, progress_reporter
+from mcp.engine.requester import CallOptions
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
 
@@ -54,6 +56,11 @@ class ServerSession:
         self._meta = request_meta
 
     @property
+    def connection(self) -> Connection:
+        """The client, for as long as the connection lasts."""
+        return self._connection
+
+    @property
     def client_params(self) -> types.InitializeRequestParams | None:
         """What the client sent to open the connection; None where it opened without a handshake and kept its name."""
         from mcp.types import InitializeRequestParams
@@ -96,7 +103,7 @@ class ServerSession:
         result_type: type[ResultT],
         request_read_timeout_seconds: float | None = None,
         metadata: ServerMessageMetadata | None = None,
-        progress_callback: Any = None,
+        progress_callback: ProgressFnT | None = None,
     ) -> ResultT:
         """Asks the client something.
 
@@ -112,7 +119,9 @@ class ServerSession:
             MCPError: The client answered with an error.
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
-        answer = await self._exchange.ask(request.method, wire.get("params"), request_read_timeout_seconds)
+        on_progress = None if progress_callback is None else progress_reporter(progress_callback)
+        options = CallOptions(request_read_timeout_seconds, None, on_progress)
+        answer = await self._exchange.ask(request.method, wire.get("params"), options)
         return result_type.model_validate(answer)
 
     async def send_notification(
@@ -343,7 +352,7 @@ class ServerSession:
 
     async def _ask(self, method: str, params: BaseModel | None) -> dict[str, Any]:
         wire = None if params is None else params.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return await self._exchange.ask(method, wire)
+        return await self._exchange.ask(method, wire, CallOptions())
 
 
 _REQUEST_SCOPED = frozenset({"notifications/progress", "notifications/message"})

@@ -20,7 +20,7 @@ from mcp.protocol.headers import (
     find_duplicated_routing_header,
 )
 from mcp.protocol.param_headers import check_param_headers, header_map
-from mcp.server.http_exchange import HTTPExchange
+from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
 from mcp.server.http_watch import RequestWatch
 from mcp.server.transport_security import HostGuard, TransportSecuritySettings, declares_more, is_json
 from mcp.shared.exceptions import MCPError
@@ -117,7 +117,7 @@ class ModernEndpoint:
         self._accepted: dict[bytes, bool] = {}
         self._header_maps: dict[str, tuple[Any, Mapping[tuple[str, ...], str]]] = {}
 
-    async def serve(self, engine: Engine[Any], scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def serve(self, engine: Engine[Any, Any], scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answers one HTTP request."""
         try:
             headers = self._admit(scope)
@@ -132,7 +132,7 @@ class ModernEndpoint:
             await refusal.respond(send)
             return
         request, envelope = message
-        exchange = HTTPExchange(scope, receive, send, body, json_only=self._json_only)
+        exchange = HTTPExchange(HTTPOrigin(scope, receive, body), send, json_only=self._json_only)
 
         async def work() -> None:
             reply: Reply = await engine.handle(request, envelope, exchange)

@@ -105,7 +105,7 @@ class StreamableHTTPSessionManager:
             security_settings=security_settings,
             max_request_body_size=max_request_body_size,
         )
-        self._engine: Engine[Any] | None = None
+        self._engine: Engine[Any, Any] | None = None
         self._ran = False
         self._late_start: anyio.Lock | None = None
         self._late: Held[None] | None = None
@@ -128,8 +128,8 @@ class StreamableHTTPSessionManager:
                 "Create a new instance if you need to run again."
             )
         self._ran = True
-        async with self.app.in_process() as engine:
-            self._engine = engine
+        async with self.app.in_process() as runtime:
+            self._engine = runtime.engine
             try:
                 yield
             finally:
@@ -146,7 +146,7 @@ class StreamableHTTPSessionManager:
             engine = await self._started_late()
         await self._endpoint.serve(engine, scope, receive, send)
 
-    async def _started_late(self) -> Engine[Any]:
+    async def _started_late(self) -> Engine[Any, Any]:
         if self._late_start is None:
             self._late_start = anyio.Lock()
         async with self._late_start:

@@ -1,17 +1,17 @@
 """The part of a request's context that both roles share."""
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 import anyio
 from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
-    from mcp.engine.exchange import Exchange
+    from mcp.engine.exchange import Exchange, Origin
     from mcp.types import RequestParamsMeta
 
 __all__ = ["BaseContext", "TransportT"]
 
-TransportT = TypeVar("TransportT", bound="Exchange", default="Exchange")
+TransportT = TypeVar("TransportT", bound="Origin", default="Origin")
 
 
 class BaseContext(Generic[TransportT]):
@@ -22,14 +22,14 @@ class BaseContext(Generic[TransportT]):
         meta: The incoming `_meta`.
     """
 
-    def __init__(self, dctx: TransportT, meta: "RequestParamsMeta | None" = None) -> None:
+    def __init__(self, dctx: "Exchange", meta: "RequestParamsMeta | None" = None) -> None:
         self._exchange = dctx
         self._meta = meta
 
     @property
     def transport(self) -> TransportT:
         """What the transport knows about the request, such as its HTTP headers."""
-        return self._exchange
+        return cast("TransportT", self._exchange.origin)
 
     @property
     def cancel_requested(self) -> anyio.Event:
@@ -63,7 +63,9 @@ class BaseContext(Generic[TransportT]):
             NoBackChannelError: Era or transport have no way to ask.
             MCPError: The peer answered with an error.
         """
-        return await self._exchange.ask(method, params, timeout)
+        from mcp.engine.requester import CallOptions
+
+        return await self._exchange.ask(method, params, CallOptions(timeout))
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification that belongs to the request.

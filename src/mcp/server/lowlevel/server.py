@@ -17,7 +17,6 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from mcp import types
-from mcp.engine.dispatch import Engine
 from mcp.protocol.eras import SERVED_VERSIONS
 from mcp.protocol.results import Stamp
 from mcp.server.caching import CacheableMethod, CacheHint, validate_cache_hints
@@ -350,10 +349,10 @@ class Server(Generic[LifespanResultT]):
         )
 
     @asynccontextmanager
-    async def in_process(self) -> AsyncGenerator[Engine[Any], None]:
-        """Serves one client in this process: enters the lifespan and yields what answers its requests."""
+    async def in_process(self) -> AsyncGenerator[ServerRuntime, None]:
+        """Enters the lifespan, and yields what serves."""
         async with self.lifespan(self) as state:
-            yield ServerRuntime(self, state).engine
+            yield ServerRuntime(self, state)
 
     async def run(
         self,
@@ -374,11 +373,10 @@ class Server(Generic[LifespanResultT]):
             raise_exceptions: End the connection with what a handler raised, instead of answering with an error.
                 For tests.
         """
-        from mcp.engine.serve import serve_link
         from mcp.engine.streams import open_link
 
-        async with self.in_process() as engine, open_link(read_stream, write_stream) as link:
-            await serve_link(engine, link, raise_exceptions=raise_exceptions)
+        async with self.in_process() as runtime, open_link(read_stream, write_stream) as link:
+            await runtime.serve_link(link, initialization_options, raise_exceptions=raise_exceptions)
 
     def streamable_http_app(
         self,

@@ -1,0 +1,91 @@
+"""What arrives from the server unasked, on its way to the client's callbacks: notifications, and questions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from pydantic import ValidationError
+
+from mcp import types
+from mcp.client.callbacks import LoggingFnT, MessageHandlerFnT
+from mcp.client.role import ClientPeer, ClientRole
+from mcp.engine.dispatch import Reply
+from mcp.engine.exchange import Exchange
+from mcp.protocol.codec import Request
+from mcp.protocol.eras import BATCHING_VERSION
+from mcp.shared.exceptions import MCPError
+from mcp.types.jsonrpc import METHOD_NOT_FOUND
+from mcp.types.methods import METHODS
+
+__all__ = ["Inbound"]
+
+logger = logging.getLogger("client")
+
+
+class Inbound:
+    """Takes the notifications and the questions of one connection.
+
+    A callback for notifications that raises is logged, and nothing else suffers.
+
+    Args:
+        logging_callback: Takes log messages.
+        message_handler: Takes every notification.
+
+    Attributes:
+        role: Answers questions; None refuses them.
+        version: The handshake revision that is spoken; None where there are no questions.
+    """
+
+    def __init__(self, logging_callback: LoggingFnT | None, message_handler: MessageHandlerFnT | None) -> None:
+        self._logging_callback = logging_callback
+        self._message_handler = message_handler
+        self.role: ClientRole | None = None
+        self.version: str | None = None
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether the revision that is spoken has JSON-RPC batches."""
+        return self.version == BATCHING_VERSION
+
+    def answerer(self, request: Request) -> Callable[[Exchange], Awaitable[Reply]]:
+        """What answers a question.
+
+        Raises:
+            MCPError: -32601: the revision that is spoken has no questions.
+        """
+        if self.role is None or self.version is None:
+            logger.warning("refused %s: 2026-07-28 has no requests from servers", request.method)
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
+        return partial(self.role.engine.handle, request, ClientPeer(self.version))
+
+    async def __call__(self, method: str, params: dict[str, Any] | None) -> None:
+        """Takes one notification."""
+        if self._logging_callback is None and self._message_handler is None:
+            return
+        spec = METHODS.get(method)
+        if method == "notifications/progress":
+            # Reports of running requests have gone to their callers; what comes here is late, or of no request.
+            return
+        if spec is None or spec.kind != "notification":
+            logger.debug("dropped %s: the protocol has no such notification", method)
+            return
+        try:
+            message: Any = spec.message_type.model_validate({"method": method, "params": params})
+        except ValidationError as error:
+            logger.warning("dropped a malformed %s: %s", method, error)
+            return
+        if method == "notifications/message" and self._logging_callback is not None:
+            notification: types.LoggingMessageNotification = message
+            await _call(method, self._logging_callback, notification.params)
+        if self._message_handler is not None:
+            await _call(method, self._message_handler, message)
+
+
+async def _call(method: str, callback: Callable[..., Awaitable[None]], *args: Any) -> None:
+    try:
+        await callback(*args)
+    except Exception:
+        logger.exception("the callback for %s raised", method)

@@ -1,7 +1,7 @@
-"""One POST to an MCP endpoint: the HTTP client for it, and the redirects it may follow."""
+"""One HTTP request to an MCP endpoint: the HTTP client for it, and the redirects it may follow."""
 
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -11,7 +11,17 @@ from mcp.client._http_errors import origin_of, unexpected
 from mcp.shared.exceptions import TransportError
 from mcp.types.jsonrpc import INVALID_REQUEST
 
-__all__ = ["READ_TIMEOUT", "create_mcp_http_client", "discard", "http_client_for", "post", "reading", "run_out"]
+__all__ = [
+    "READ_TIMEOUT",
+    "create_mcp_http_client",
+    "discard",
+    "get_events",
+    "http_client_for",
+    "post",
+    "reading",
+    "run_out",
+    "send",
+]
 
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which our own client gives an answer up; a server may hold a stream open for long."""
@@ -74,7 +84,37 @@ async def post(
     headers: Mapping[str, str],
     read_timeout: float | None,
 ) -> httpx2.Response:
-    """Posts a body and returns the response with its body still to be read.
+    """Posts a body and returns the response with its body still to be read; see `send`.
+
+    Args:
+        client: Sends it.
+        url: Where to.
+        body: The message.
+        headers: Its headers.
+        read_timeout: Seconds between two reads, instead of the client's own; None leaves that as it is.
+    """
+    timeout = httpx2.USE_CLIENT_DEFAULT if read_timeout is None else httpx2.Timeout(30.0, read=read_timeout)
+    return await send(
+        client, url, lambda url: client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
+    )
+
+
+async def get_events(client: httpx2.AsyncClient, url: httpx2.URL, headers: Mapping[str, str]) -> httpx2.Response:
+    """Asks for an event stream and returns the response with its body still to be read; see `send`.
+
+    The stream may be silent for `READ_TIMEOUT`, even where the client has less patience with answers: nobody has been
+    asked anything, so nobody owes one.
+    """
+    own = client.timeout
+    read = None if own.read is None else max(own.read, READ_TIMEOUT)
+    timeout = httpx2.Timeout(connect=own.connect, read=read, write=own.write, pool=own.pool)
+    return await send(client, url, lambda url: client.build_request("GET", url, headers=headers, timeout=timeout))
+
+
+async def send(
+    client: httpx2.AsyncClient, url: httpx2.URL, build: Callable[[httpx2.URL], httpx2.Request]
+) -> httpx2.Response:
+    """Sends a request and returns the response with its body still to be read.
 
     Redirects that keep method and origin are followed, whatever the client's own setting: the message and its headers
     go to no other server.
@@ -82,20 +122,16 @@ async def post(
     Args:
         client: Sends it, with its own headers, cookies, auth and hooks.
         url: Where to.
-        body: The message.
-        headers: Its headers; they win over those of the client.
-        read_timeout: Seconds between two reads, instead of the client's own; None leaves that as it is.
+        build: Makes the request for a URL; its headers win over those of the client.
 
     Raises:
         HTTPResponseError: It is redirected elsewhere, or without end.
         TransportError: It is redirected to something that is no URL.
         httpx2.HTTPError: Anything below HTTP.
     """
-    timeout = httpx2.USE_CLIENT_DEFAULT if read_timeout is None else httpx2.Timeout(30.0, read=read_timeout)
     redirects = 0
     while True:
-        request = client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
-        response = await _send(client, request)
+        response = await _send(client, build(url))
         if not response.has_redirect_location:
             return response
         await discard(response)
@@ -122,11 +158,12 @@ def _redirect_target(response: httpx2.Response) -> httpx2.URL:
         raise unexpected(response, "It redirects to something that is no URL.") from None
     if origin_of(target) != origin_of(source):
         raise unexpected(response, _leaving_text(source, target))
-    if response.status_code not in (307, 308):
+    method = response.request.method
+    if response.status_code not in (307, 308) and method != "GET":
         raise unexpected(
             response,
-            "This redirect may turn a POST into a GET, and was not followed: use the URL it leads to (see `headers`"
-            f" on this error), which {_difference(source, target)}.",
+            f"This redirect may turn a {method} into a GET, and was not followed: use the URL it leads to (see"
+            f" `headers` on this error), which {_difference(source, target)}.",
         )
     return target.copy_with(userinfo=source.userinfo)
 

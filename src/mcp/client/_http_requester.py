@@ -5,26 +5,30 @@ Specification: basic/transports/streamable-http under "Sending Messages", "Cance
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import anyio
 import httpx2
 
-from mcp.client._http_answers import AnswerReader, read_refusal
+from mcp.client._http_answers import LoneAnswerReader, read_refusal
+from mcp.client._http_calls import Calls
 from mcp.client._http_client import READ_TIMEOUT, discard, post
-from mcp.client._http_errors import origin_of, transport_failure
+from mcp.client._http_errors import origin_of
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import RequestId, encode_notification, encode_request
+from mcp.protocol.eras import claimed_version
 from mcp.protocol.headers import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
     MCP_PROTOCOL_VERSION_HEADER,
     encode_header_value,
 )
-from mcp.shared.exceptions import ConnectionClosedError, RequestTimeoutError, TransportError
 from mcp.types.base import PROTOCOL_VERSION_META_KEY
-from mcp.types.jsonrpc import INVALID_REQUEST
 from mcp.types.methods import METHODS
+
+if TYPE_CHECKING:
+    from mcp.client._http_session import HTTPSession
+
+    Handshake = Callable[[Calls], HTTPSession]
 
 __all__ = ["HTTPConnection", "HTTPRequester"]
 
@@ -43,6 +47,7 @@ class HTTPConnection:
         max_size: The most bytes that an answer, or an event of a stream, may have; None for no limit.
         owns_client: Whether the client is this connection's own: closed with it, and with a read timeout that gives
             way to a longer time limit of a call.
+        terminates_sessions: Whether the sessions of handshake revisions are ended at the server when they are closed.
 
     Attributes:
         client: The HTTP client.
@@ -50,26 +55,43 @@ class HTTPConnection:
         origin: Its scheme, host and port, fit to be shown.
         max_size: The size limit.
         owns_client: Whether the client is closed with this connection.
+        terminates_sessions: Whether sessions are ended at the server.
 
     Raises:
         ValueError: `url` is no HTTP URL.
     """
 
     def __init__(
-        self, client: httpx2.AsyncClient, url: str, *, max_size: int | None, owns_client: bool = False
+        self,
+        client: httpx2.AsyncClient,
+        url: str,
+        *,
+        max_size: int | None,
+        owns_client: bool = False,
+        terminates_sessions: bool = True,
     ) -> None:
         self.client = client
         self.url = _endpoint(client, url)
         self.origin = origin_of(self.url)
         self.max_size = max_size
         self.owns_client = owns_client
+        self.terminates_sessions = terminates_sessions
         self._requesters: list[HTTPRequester] = []
 
-    def open(self, sink: NotificationSink) -> "HTTPRequester":
-        """A way to send requests, whose notifications go to `sink`. It is closed with the connection."""
-        requester = HTTPRequester(self, sink)
+    def open(self, sink: NotificationSink, handshake: "Handshake | None" = None) -> "HTTPRequester":
+        """A way to send requests. It is closed with the connection.
+
+        Args:
+            sink: Takes the notifications of 2026-07-28.
+            handshake: Makes the session for a handshake revision; without it, there can be none.
+        """
+        requester = HTTPRequester(self, sink, handshake)
         self._requesters.append(requester)
         return requester
+
+    def read_timeout(self, limit: float | None) -> float | None:
+        """Seconds between two reads for a call with this time limit; None leaves that to the HTTP client."""
+        return limit if self.owns_client and limit is not None and limit > READ_TIMEOUT else None
 
     async def aclose(self) -> None:
         """Ends every request, and closes the HTTP client if it is this connection's own."""
@@ -97,37 +119,50 @@ def _endpoint(client: httpx2.AsyncClient, url: str) -> httpx2.URL:
 class HTTPRequester:
     """Sends requests to an MCP endpoint; see `mcp.engine.requester.Requester`.
 
+    Each message decides for itself which era it belongs to, so that one connection can ask for the one and fall back
+    to the other.
+
     Args:
         connection: Where to.
-        sink: Takes notifications of the server that are not the progress of a request that wants it.
+        sink: Takes notifications of 2026-07-28 that are not the progress of a request that wants it.
+        handshake: Makes the session for a handshake revision; None where there can be none.
     """
 
-    def __init__(self, connection: HTTPConnection, sink: NotificationSink) -> None:
+    takes_handshake = True
+    may_stay_silent = False
+
+    def __init__(self, connection: HTTPConnection, sink: NotificationSink, handshake: "Handshake | None") -> None:
         self._connection = connection
         self._sink = sink
-        self._in_flight: set[anyio.CancelScope] = set()
+        self._handshake = handshake
+        self._calls = Calls(connection.client, connection.origin)
+        self._session: HTTPSession | None = None
         self._version: str | None = None
-        self._closed = False
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
         """Sends a request and returns its result; see `Requester.request`.
 
         Cancelling the caller, or running into the time limit, closes the response: that is what cancels a request at
-        the server.
+        a server of 2026-07-28. One of a handshake revision is told.
 
         Raises:
             MCPError: The server answered with an error.
-            RequestTimeoutError: No answer within `options.timeout`.
+            RequestTimeoutError: No answer within the time limit.
             HTTPResponseError: The server's answer is no JSON-RPC, or redirects to another origin.
             TransportError: The server cannot be reached, or the connection broke.
             EncodeError: `params` cannot be written as JSON.
         """
         meta: dict[str, Any] = params.get("_meta") or {}
-        if isinstance(version := meta.get(PROTOCOL_VERSION_META_KEY), str):
+        version = meta.get(PROTOCOL_VERSION_META_KEY)
+        if isinstance(version, str) and options.resumption_token is None:
             self._version = version
+        elif self._handshake is not None:
+            return await self.session(self._handshake).request(id, method, params, options)
         headers = _headers(method, params, self._version, options.headers)
-        reader = AnswerReader(id, meta.get("progressToken"), options, self._sink, self._connection.max_size)
-        return await self._send(method, encode_request(id, method, params), headers, options.timeout, reader.read)
+        reader = LoneAnswerReader(id, meta.get("progressToken"), options, self._connection.max_size, self._sink)
+        body = encode_request(id, method, params)
+        read_timeout = self._connection.read_timeout(options.timeout)
+        return await self._calls.run(method, options.limit, self._post, body, headers, read_timeout, reader.read)
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification; see `Requester.notify`.
@@ -138,53 +173,39 @@ class HTTPRequester:
             TransportError: The server cannot be reached, or the connection broke.
             EncodeError: `params` cannot be written as JSON.
         """
+        if self._session is not None and claimed_version(params) is None:
+            await self._session.notify(method, params)
+            return
         headers = _headers(method, params or {}, self._version, None)
-        await self._send(method, encode_notification(method, params), headers, None, _accept)
+        await self._calls.run(method, None, self._post, encode_notification(method, params), headers, None, _accept)
+
+    async def established(self, version: str) -> None:
+        """Sends the version with every further message of the session; see `Requester.established`."""
+        if self._session is not None:
+            self._session.established(version)
 
     async def aclose(self) -> None:
-        """Ends the connection: what is in flight fails with `ConnectionClosedError`."""
-        self._closed = True
-        for scope in self._in_flight:
-            scope.cancel()
+        """Ends the connection: what is in flight fails with `ConnectionClosedError`, and the session is ended."""
+        self._calls.close()
+        if self._session is not None:
+            await self._session.aclose()
 
-    async def _send(
+    def session(self, handshake: "Handshake") -> "HTTPSession":
+        """The session of a handshake revision, made when it is first needed."""
+        if self._session is None:
+            self._session = handshake(self._calls)
+        return self._session
+
+    async def _post(
         self,
-        method: str,
         body: bytes,
         headers: Mapping[str, str],
-        timeout: float | None,
+        read_timeout: float | None,
         take: Callable[[httpx2.Response], Awaitable[T]],
     ) -> T:
-        """Posts a message and returns what `take` makes of the response."""
+        """Posts a message and returns what `take` makes of the response, which it reads to its end or closes."""
         connection = self._connection
-        if self._closed or connection.client.is_closed:
-            raise ConnectionClosedError
-        scope = anyio.CancelScope()
-        if timeout is not None:
-            scope.deadline = anyio.current_time() + timeout
-        self._in_flight.add(scope)
-        try:
-            with scope:
-                # Whatever `take` does, it reads the response to its end or closes it.
-                return await take(
-                    await post(connection.client, connection.url, body, headers, self._read_timeout(timeout))
-                )
-        except (httpx2.HTTPError, httpx2.StreamError) as failure:
-            if self._closed:
-                raise ConnectionClosedError from failure
-            raise transport_failure(failure, connection.origin) from failure
-        except UnicodeEncodeError as failure:
-            text = f"Cannot send {method!r}: a header can only hold ASCII"
-            raise TransportError(INVALID_REQUEST, text) from failure
-        finally:
-            self._in_flight.discard(scope)
-        if self._closed or timeout is None:
-            raise ConnectionClosedError
-        raise RequestTimeoutError(method, timeout)
-
-    def _read_timeout(self, timeout: float | None) -> float | None:
-        own = self._connection.owns_client and timeout is not None and timeout > READ_TIMEOUT
-        return timeout if own else None
+        return await take(await post(connection.client, connection.url, body, headers, read_timeout))
 
 
 def _headers(

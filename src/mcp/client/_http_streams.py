@@ -12,9 +12,14 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from mcp.client._http_calls import Calls
 from mcp.client._http_requester import HTTPConnection
+from mcp.client._http_session import HTTPSession
 from mcp.engine.backend import Cancellable, Spawner, open_spawner
 from mcp.engine.requester import CallOptions
+from mcp.engine.streams import to_frame
+from mcp.protocol.codec import Batch, DecodeError, Message, to_object
+from mcp.protocol.eras import claimed_version
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp.types.jsonrpc import (
@@ -26,6 +31,7 @@ from mcp.types.jsonrpc import (
     JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
+    jsonrpc_message_adapter,
 )
 
 __all__ = ["HTTPReadStream", "HTTPWriteStream", "open_streams"]
@@ -43,7 +49,9 @@ class HTTPReadStream:
         connection: The connection that they come from.
     """
 
-    def __init__(self, connection: HTTPConnection, arrived: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    def __init__(
+        self, connection: HTTPConnection, arrived: MemoryObjectReceiveStream[SessionMessage | Exception]
+    ) -> None:
         self.connection = connection
         self._arrived = arrived
 
@@ -90,15 +98,16 @@ class HTTPWriteStream:
     async def send(self, item: SessionMessage, /) -> None:
         """Starts to post a message, and does not wait for the answer.
 
-        `notifications/cancelled` is not posted: it ends the POST of the request it names. In this revision that is how
-        a server learns of it.
+        `notifications/cancelled` ends the POST of the request it names. To a server of 2026-07-28 it is not posted
+        itself: the end of the POST is how that server learns of it. `notifications/initialized` is waited for, since
+        nothing else may reach the server before it.
 
         Raises:
             anyio.ClosedResourceError: This stream was closed.
         """
         if self._closed:
             raise anyio.ClosedResourceError
-        self._poster.take(item)
+        await self._poster.take(item)
 
     async def aclose(self) -> None:
         """Ends the use of this side; what was sent is still answered."""
@@ -135,21 +144,28 @@ class _Poster:
     """Posts messages in tasks, and collects what comes back."""
 
     def __init__(self, connection: HTTPConnection, spawner: Spawner) -> None:
-        self._outlet, self.arrived = anyio.create_memory_object_stream[SessionMessage](_BACKLOG)
-        self._requester = connection.open(self._put_notification)
+        self._outlet, self.arrived = anyio.create_memory_object_stream[SessionMessage | Exception](_BACKLOG)
+        self._connection = connection
+        self._requester = connection.open(self._put_notification, self._open_session)
+        self._session: HTTPSession | None = None
         self._spawner = spawner
         self._running: dict[object, Cancellable] = {}
+        self._modern: set[object] = set()
         self._finished = False
 
-    def take(self, item: SessionMessage) -> None:
+    async def take(self, item: SessionMessage) -> None:
         message = item.message
         if isinstance(message, JSONRPCRequest):
-            headers = item.metadata.headers if isinstance(item.metadata, ClientMessageMetadata) else None
-            self._running[message.id] = self._spawner.spawn(self._request, message, CallOptions(headers=headers))
+            metadata = item.metadata if isinstance(item.metadata, ClientMessageMetadata) else ClientMessageMetadata()
+            if claimed_version(message.params) is not None:
+                self._modern.add(message.id)
+            self._running[message.id] = self._spawner.spawn(self._request, message, options_of(metadata))
         elif not isinstance(message, JSONRPCNotification):
-            logger.warning("dropped an answer to the server, which asks nothing in this protocol revision")
+            self._take_answer(message)
         elif message.method == "notifications/cancelled":
-            self._cancel((message.params or {}).get("requestId"))
+            self._cancel(message)
+        elif message.method == "notifications/initialized":
+            await self._notify(object(), message)
         else:
             key = object()
             self._running[key] = self._spawner.spawn(self._notify, key, message)
@@ -164,14 +180,32 @@ class _Poster:
         self._outlet.close()
         self.arrived.close()
 
-    def _cancel(self, id: object) -> None:
+    def _open_session(self, calls: Calls) -> HTTPSession:
+        self._session = HTTPSession(self._connection, calls, self._spawner, lambda session: self._put_received)
+        return self._session
+
+    def _take_answer(self, answer: JSONRPCResponse | JSONRPCError) -> None:
+        if self._session is None:
+            logger.warning("dropped an answer to the server, which asks nothing in this protocol revision")
+        else:
+            self._spawner.spawn(self._session.post_quietly, to_frame(SessionMessage(answer)))
+
+    def _cancel(self, notification: JSONRPCNotification) -> None:
+        id = (notification.params or {}).get("requestId")
         task = self._running.pop(id, None) if isinstance(id, int | str) else None
-        if task is not None:
-            task.cancel()
+        if task is None:
+            return
+        task.cancel()
+        if id in self._modern:
+            self._modern.remove(id)
             self._close_if_done()
+        else:
+            key = object()
+            self._running[key] = self._spawner.spawn(self._notify, key, notification)
 
     def _ended(self, key: object) -> None:
         self._running.pop(key, None)
+        self._modern.discard(key)
         self._close_if_done()
 
     def _close_if_done(self) -> None:
@@ -183,8 +217,11 @@ class _Poster:
         self._ended(request.id)
 
     async def _answer(self, request: JSONRPCRequest, options: CallOptions) -> JSONRPCMessage:
+        params = request.params or {}
+        modern = request.id in self._modern
+        send = self._requester.request if modern else self._requester.session(self._open_session).request_only
         try:
-            result = await self._requester.request(request.id, request.method, request.params or {}, options)
+            result = await send(request.id, request.method, params, options)
         except MCPError as error:
             return _error(request.id, error.error)
         except Exception as failure:
@@ -203,11 +240,30 @@ class _Poster:
     async def _put_notification(self, method: str, params: dict[str, Any] | None) -> None:
         await self._put(JSONRPCNotification(jsonrpc="2.0", method=method, params=params))
 
-    async def _put(self, message: JSONRPCMessage) -> None:
+    async def _put_received(self, message: Message | Batch | DecodeError) -> None:
+        items = message.items if isinstance(message, Batch) else [message]
+        for item in items:
+            await self._put(item if isinstance(item, DecodeError) else jsonrpc_message(item))
+
+    async def _put(self, message: JSONRPCMessage | Exception) -> None:
         try:
-            await self._outlet.send(SessionMessage(message))
+            await self._outlet.send(message if isinstance(message, Exception) else SessionMessage(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("dropped a message from the server: nobody reads any more")
+
+
+def options_of(metadata: ClientMessageMetadata) -> CallOptions:
+    """What the metadata of a request asks of its transport."""
+    return CallOptions(
+        headers=metadata.headers,
+        resumption_token=metadata.resumption_token,
+        on_resumption_token=metadata.on_resumption_token_update,
+    )
+
+
+def jsonrpc_message(message: Message) -> JSONRPCMessage:
+    """A message as the model that travels on streams."""
+    return jsonrpc_message_adapter.validate_python(to_object(message))
 
 
 def _error(id: RequestId, error: ErrorData) -> JSONRPCError:

@@ -13,6 +13,9 @@ from mcp.engine.memory import LocalRuntime, LocalServer, MemoryRequester
 from mcp.engine.requester import Requester
 
 if TYPE_CHECKING:
+    from mcp.client._http_calls import Calls
+    from mcp.client._http_requester import HTTPConnection
+    from mcp.client._http_session import HTTPSession
     from mcp.engine.streams import ReadStream, TransportStreams, WriteStream
     from mcp.shared.message import SessionMessage
 
@@ -106,7 +109,8 @@ async def stream_requester(
         raise RuntimeError("a session needs a pair of streams: ClientSession(read_stream, write_stream)")
     connection = _http_connection(read, write)
     if connection is not None:
-        yield connection.open(inbound)
+        async with _http_requester(connection, inbound) as requester:
+            yield requester
         return
 
     from mcp.client.link_requester import LinkRequester
@@ -120,7 +124,23 @@ async def stream_requester(
             await requester.aclose()
 
 
-def _http_connection(read: object, write: object) -> Any:
+@asynccontextmanager
+async def _http_requester(connection: HTTPConnection, inbound: Inbound) -> AsyncGenerator[Requester, None]:
+    def handshake(calls: Calls) -> HTTPSession:
+        # Only servers of older revisions need what this loads.
+        from mcp.client._http_inbound import handshake_session
+
+        return handshake_session(connection, inbound, spawner, calls)
+
+    async with open_spawner() as spawner:
+        requester = connection.open(inbound, handshake)
+        try:
+            yield requester
+        finally:
+            await requester.aclose()
+
+
+def _http_connection(read: object, write: object) -> HTTPConnection | None:
     """The HTTP connection behind a pair of streams of ours; None for any other pair."""
     import sys
 

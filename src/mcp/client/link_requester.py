@@ -13,7 +13,7 @@ from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import Notification, Request, RequestId
 from mcp.shared.exceptions import ConnectionClosedError
 
-__all__ = ["LinkRequester"]
+__all__ = ["ClientSide", "LinkRequester"]
 
 
 class LinkRequester:
@@ -25,9 +25,12 @@ class LinkRequester:
         inbound: Takes what the server sends unasked.
     """
 
+    takes_handshake = True
+    may_stay_silent = True
+
     def __init__(self, link: Link, spawner: Spawner, inbound: Inbound) -> None:
         self._link = link
-        self._duplex = Duplex(LinkOutlet(link), spawner, _ClientSide(inbound))
+        self._duplex = Duplex(LinkOutlet(link), spawner, ClientSide(inbound))
         spawner.spawn(self._duplex.read, link)
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
@@ -47,19 +50,29 @@ class LinkRequester:
         await self._link.aclose()
 
 
-class _ClientSide:
+class ClientSide:
+    """What a client does with what arrives; see `Side`.
+
+    Args:
+        inbound: Takes the notifications, and answers the questions.
+    """
+
     def __init__(self, inbound: Inbound) -> None:
         self._inbound = inbound
 
     @property
     def takes_batches(self) -> bool:
+        """See `Side.takes_batches`."""
         return self._inbound.takes_batches
 
     def opens(self, request: Request) -> bool:
+        """Nothing a server asks opens a connection."""
         return False
 
     def admit(self, request: Request) -> Admission:
+        """See `Side.admit`."""
         return Admission(self._inbound.answerer(request), can_ask=False)
 
     async def notified(self, notification: Notification, exchange: Exchange) -> None:
+        """See `Side.notified`."""
         await self._inbound(notification.method, notification.params)

@@ -60,7 +60,13 @@ async def streamable_http_client(
         ValueError: `url` is no HTTP URL.
     """
     client = http_client_for(url) if http_client is None else http_client
-    connection = HTTPConnection(client, url, max_size=max_sse_event_size, owns_client=http_client is None)
+    connection = HTTPConnection(
+        client,
+        url,
+        max_size=max_sse_event_size,
+        owns_client=http_client is None,
+        terminates_sessions=terminate_on_close,
+    )
     try:
         async with open_streams(connection) as streams:
             yield streams

@@ -33,8 +33,21 @@ class Spawner(Protocol):
         """Starts `function(*args)` as a task."""
         ...
 
+    @property
+    def busy(self) -> bool:
+        """Whether a task is running."""
+        ...
+
     async def idle(self) -> None:
         """Waits until no task is running."""
+        ...
+
+    def cancel(self) -> None:
+        """Asks every task that is running to stop. More can be started."""
+        ...
+
+    def fork(self) -> "Spawner":
+        """A spawner that counts and cancels its own tasks only; they end with this one's at the latest."""
         ...
 
 
@@ -75,28 +88,43 @@ async def open_spawner() -> AsyncGenerator[Spawner, None]:
 
 
 class _TaskSpawner:
-    def __init__(self) -> None:
+    def __init__(self, parent: "_TaskSpawner | None" = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._parent = parent
 
     def spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> Cancellable:
         task = self._loop.create_task(function(*args))
         self._tasks.add(task)
+        if self._parent is not None:
+            self._parent._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
+        if self._parent is not None:
+            self._parent._tasks.discard(task)
         if not task.cancelled() and (failure := task.exception()) is not None:
             logger.error("a task of the connection failed", exc_info=failure)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
 
     async def idle(self) -> None:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def cancel_all(self) -> None:
+    def cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
+
+    def fork(self) -> Spawner:
+        return _TaskSpawner(self._parent or self)
+
+    async def cancel_all(self) -> None:
+        self.cancel()
         with anyio.CancelScope(shield=True):
             await self.idle()
 
@@ -104,12 +132,12 @@ class _TaskSpawner:
 class _GroupSpawner:
     def __init__(self, group: anyio.abc.TaskGroup) -> None:
         self._group = group
-        self._running = 0
+        self._running: set[anyio.CancelScope] = set()
         self._ended: anyio.Event | None = None
 
     def spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> Cancellable:
         scope = anyio.CancelScope()
-        self._running += 1
+        self._running.add(scope)
         self._group.start_soon(self._run, scope, function, *args)
         return scope
 
@@ -120,11 +148,22 @@ class _GroupSpawner:
         except Exception:
             logger.exception("a task of the connection failed")
         finally:
-            self._running -= 1
+            self._running.discard(scope)
             if self._ended is not None and not self._running:
                 self._ended.set()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._running)
 
     async def idle(self) -> None:
         while self._running:
             self._ended = anyio.Event()
             await self._ended.wait()
+
+    def cancel(self) -> None:
+        for scope in self._running:
+            scope.cancel()
+
+    def fork(self) -> Spawner:
+        return _GroupSpawner(self._group)

@@ -17,7 +17,7 @@ import anyio
 from mcp.engine.backend import Spawner
 from mcp.engine.dispatch import Reply
 from mcp.engine.exchange import NOWHERE, Exchange, OneWayExchange, Origin
-from mcp.engine.link import Frame, Link
+from mcp.engine.link import Frame, Link, origin_of
 from mcp.engine.pending import PendingRequests
 from mcp.engine.requester import CallOptions
 from mcp.engine.running import RunningRequests
@@ -99,8 +99,12 @@ class Outlet(Protocol):
         """The request was cancelled and gets no answer."""
         ...
 
-    async def drain(self) -> None:
-        """Waits while the peer is behind with reading."""
+    async def drain(self, related: RequestId | None = None) -> None:
+        """Waits while the peer is behind with reading.
+
+        Args:
+            related: The request that what was sent last belongs to; see `send`.
+        """
         ...
 
 
@@ -109,7 +113,7 @@ class LinkOutlet:
 
     def __init__(self, link: Link) -> None:
         self._send = link.send
-        self.drain = link.drain
+        self._drain = link.drain
 
     def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
         """See `Outlet.send`."""
@@ -117,6 +121,10 @@ class LinkOutlet:
 
     def abandoned(self, related: RequestId) -> None:
         """See `Outlet.abandoned`."""
+
+    async def drain(self, related: RequestId | None = None) -> None:
+        """See `Outlet.drain`."""
+        await self._drain()
 
 
 class Duplex:
@@ -135,7 +143,7 @@ class Duplex:
         self._pending = PendingRequests(outlet.send)
         self._running = RunningRequests(spawner, outlet.drain)
         self._ids = count(1)
-        self._notifications: deque[Notification] = deque()
+        self._notifications: deque[tuple[Notification, Origin | None]] = deque()
         self._delivering = False
 
     # Outwards.
@@ -163,7 +171,7 @@ class Duplex:
         if self._pending.closed is not None:
             raise self._pending.closed
         self._pending.send(encode_notification(method, params), related)
-        await self._outlet.drain()
+        await self._outlet.drain(related)
 
     def close(self, reason: MCPError) -> None:
         """Fails what is pending, and every request from now on."""
@@ -177,9 +185,13 @@ class Duplex:
         """
         with anyio.move_on_after(grace):
             await self._spawner.idle()
-        closed = ConnectionClosedError("Connection closed: the peer closed its side while the request was running")
+        self.end(ConnectionClosedError("Connection closed: the peer closed its side while the request was running"))
+
+    def end(self, reason: MCPError) -> None:
+        """Fails what is pending, and answers what is running with the same error; nothing is sent afterwards."""
+        self.close(reason)
         for id in self._running.abandon():
-            self._send(encode_error(id, closed.code, closed.message), id)
+            self._send(encode_error(id, reason.code, reason.message), id)
 
     def _send(self, frame: bytes, id: RequestId | None) -> None:
         """Sends the answer to a request; to one whose id could not be read, without."""
@@ -195,7 +207,7 @@ class Duplex:
         try:
             while True:
                 for frame in await link.receive():
-                    await self.take(self._decoded(frame))
+                    await self.take(self._decoded(frame), origin_of(frame))
                 if self._running.full:
                     # The peer floods. Refusals are short, but they too must not pile up before one that never reads.
                     await link.drain()
@@ -225,13 +237,13 @@ class Duplex:
             else:
                 self._start(message, partial(self._answered, message.id), origin)
         else:
-            self._take_other(message)
+            self._take_other(message, origin)
 
-    def _take_other(self, message: Message | DecodeError) -> None:
+    def _take_other(self, message: Message | DecodeError, origin: Origin | None) -> None:
         if isinstance(message, DecodeError):
             self._refuse_broken(message)
         elif isinstance(message, Notification):
-            self._notified(message)
+            self._notified(message, origin)
         else:
             assert not isinstance(message, Request)
             self._pending.answered(message)
@@ -274,19 +286,25 @@ class Duplex:
     def _take_batch(self, batch: Batch, origin: Origin | None) -> None:
         """Answers the requests of a batch with one batch, once all of them are answered."""
         requests = [item.id for item in batch.items if isinstance(item, Request)]
-        answers = _BatchAnswers(partial(self._send, id=requests[0] if requests else None), len(requests))
+        answers = _BatchAnswers(partial(self._batch_answered, requests), len(requests))
         for item in batch.items:
             if isinstance(item, DecodeError) and item.response_id is None:
                 answers.frames.append(encode_error(item.id, item.code, item.message))
             elif isinstance(item, Request):
                 self._start(item, answers.add, origin)
             else:
-                self._take_other(item)
+                self._take_other(item, origin)
         answers.send_if_complete()
+
+    def _batch_answered(self, requests: list[RequestId], frames: list[bytes]) -> None:
+        if frames:
+            self._send(b"[" + b",".join(frames) + b"]", requests[0] if requests else None)
+        elif requests:
+            self._outlet.abandoned(requests[0])
 
     # Notifications.
 
-    def _notified(self, notification: Notification) -> None:
+    def _notified(self, notification: Notification, origin: Origin | None) -> None:
         if notification.method == "notifications/cancelled":
             self._running.cancel(notification)
             return
@@ -295,7 +313,7 @@ class Duplex:
         if len(self._notifications) >= MAX_WAITING_NOTIFICATIONS:
             logger.warning("dropped %s: %d notifications are waiting", notification.method, MAX_WAITING_NOTIFICATIONS)
             return
-        self._notifications.append(notification)
+        self._notifications.append((notification, origin))
         if not self._delivering:
             self._delivering = True
             self._spawner.spawn(self._deliver)
@@ -303,9 +321,8 @@ class Duplex:
     async def _deliver(self) -> None:
         try:
             while self._notifications:
-                await self._side.notified(
-                    self._notifications.popleft(), _DuplexExchange(self, None, None, can_ask=True)
-                )
+                notification, origin = self._notifications.popleft()
+                await self._side.notified(notification, _DuplexExchange(self, None, origin, can_ask=True))
         finally:
             self._delivering = False
 
@@ -317,7 +334,7 @@ def _refusal(request: Request, problem: MCPError) -> Reply:
 class _BatchAnswers:
     """The answers to one batch, on their way to being one batch themselves. Nothing answers what was cancelled."""
 
-    def __init__(self, send: Callable[[bytes], None], expected: int) -> None:
+    def __init__(self, send: Callable[[list[bytes]], None], expected: int) -> None:
         self._send = send
         self._expected = expected
         self._sent = False
@@ -330,9 +347,9 @@ class _BatchAnswers:
         self.send_if_complete()
 
     def send_if_complete(self) -> None:
-        if not self._expected and self.frames and not self._sent:
+        if not self._expected and not self._sent:
             self._sent = True
-            self._send(b"[" + b",".join(self.frames) + b"]")
+            self._send(self.frames)
 
 
 class _DuplexExchange(OneWayExchange):
@@ -345,7 +362,7 @@ class _DuplexExchange(OneWayExchange):
         self._duplex = duplex
         self._id = id
         self._open = True
-        self.can_ask = can_ask
+        self.can_ask = can_ask and (origin is None or origin.can_ask)
 
     def close(self) -> None:
         """The request is answered."""

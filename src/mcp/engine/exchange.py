@@ -28,6 +28,11 @@ class Origin:
         return None
 
     @property
+    def can_ask(self) -> bool:
+        """Whether the transport can carry questions to the peer while the message is handled."""
+        return True
+
+    @property
     def close_sse_stream(self) -> CloseSSEStreamCallback | None:
         """Ends the answer's stream early, so that a polling client comes back; None where there is no such stream."""
         return None

@@ -5,12 +5,28 @@ A frame is one JSON-RPC message as UTF-8 JSON, without the newline that delimits
 
 from typing import Protocol
 
+from mcp.engine.exchange import Origin
 from mcp.protocol.codec import DecodeError
 
-__all__ = ["Frame", "Link"]
+__all__ = ["Frame", "Link", "OriginFrame", "origin_of"]
 
 Frame = bytes | DecodeError
 """What a link receives: a frame, or the reason why one could not be taken (such as one over the size limit)."""
+
+
+class OriginFrame(bytes):
+    """A frame whose transport knows more about it.
+
+    Attributes:
+        origin: What it knows.
+    """
+
+    origin: Origin
+
+
+def origin_of(frame: Frame) -> Origin | None:
+    """What the transport knows about a frame; None for most, of which it knows nothing."""
+    return frame.origin if isinstance(frame, OriginFrame) else None
 
 
 class Link(Protocol):

@@ -52,6 +52,9 @@ class MemoryRequester:
         raise_exceptions: Say what a handler raised, instead of "Internal server error".
     """
 
+    takes_handshake = False
+    may_stay_silent = False
+
     def __init__(self, engine: Engine[Any, Any], sink: NotificationSink, *, raise_exceptions: bool = False) -> None:
         self._engine = engine
         self._sink = sink

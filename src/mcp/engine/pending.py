@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import Any, Final
 import anyio
 
 from mcp.engine.backend import asyncio_task
+from mcp.engine.expiry import Expiry
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import DecodeError, ErrorResponse, RequestId, Response, encode_notification, encode_request
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
@@ -38,6 +40,7 @@ class PendingRequests:
     def __init__(self, send: Callable[[bytes, RequestId | None], None]) -> None:
         self._send = send
         self._pending: dict[RequestId, _Pending] = {}
+        self._expiry = Expiry(self._pending)
         self.closed: MCPError | None = None
 
     async def request(
@@ -55,18 +58,19 @@ class PendingRequests:
         pending = self._pending[id] = _Pending(method, options.on_progress)
         try:
             self.send(frame, related)
-            if options.timeout is None:
+            if options.timeout is not None:
+                outcome = await _within(options.timeout, pending)
+            elif options.bound is None or self._expiry.watches(pending, options.bound):
                 outcome = await pending.outcome()
             else:
-                outcome = await _within(options.timeout, pending)
+                outcome = await _within(options.bound, pending)
         except anyio.get_cancelled_exc_class():
             self._cancel(id, method, "the caller was cancelled", related)
             raise
-        except RequestTimeoutError as error:
-            self._cancel(id, method, str(error), related)
-            raise
         finally:
             self._pending.pop(id, None)
+        if isinstance(outcome, RequestTimeoutError):
+            self._cancel(id, method, str(outcome), related)
         if isinstance(outcome, MCPError):
             raise outcome
         return outcome
@@ -120,6 +124,7 @@ class PendingRequests:
         """Fails what is pending, and every request from now on."""
         if self.closed is None:
             self.closed = reason
+        self._expiry.close()
         for pending in self._pending.values():
             pending.settle(self.closed)
 
@@ -127,20 +132,24 @@ class PendingRequests:
 async def _within(seconds: float, pending: "_Pending") -> Outcome:
     with anyio.move_on_after(max(seconds, 0.0)):
         return await pending.outcome()
-    raise RequestTimeoutError(pending.method, seconds)
+    return RequestTimeoutError(pending.method, seconds)
 
 
 class _Pending:
     """One request that waits for its answer. Progress reports run in the waiting task, ahead of the answer."""
 
-    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "method")
+    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "bound", "deadline", "method")
 
     def __init__(self, method: str, on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None) -> None:
         self.method = method
+        self.bound = self.deadline = math.inf
         self._on_progress = on_progress
         self._progress: deque[dict[str, Any]] | None = None
         self._outcome: Outcome | None = None
         self._signal = new_signal()
+
+    def expire(self) -> None:
+        self.settle(RequestTimeoutError(self.method, self.bound))
 
     def settle(self, outcome: Outcome) -> None:
         if self._outcome is None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mcp.protocol.codec import RequestId
+from mcp.shared.message import ResumptionTokenUpdateCallback
 
 __all__ = ["CallOptions", "NotificationSink", "Requester"]
 
@@ -19,15 +20,38 @@ class CallOptions(NamedTuple):
         headers: HTTP headers for this request alone; other transports ignore them.
         on_progress: Takes the params of each `notifications/progress` for this request, in the caller's task,
             in order, before the call returns. Never raises.
+        bound: Seconds to wait where there is no `timeout`; None waits for ever. It costs less than a `timeout`, and
+            need not hold to the second; a server in the same process has none.
+        resumption_token: Take the answer from the stream that an earlier request left off after this event; handshake
+            revisions over HTTP only.
+        on_resumption_token: Takes the id of each event of the answer's stream; handshake revisions over HTTP only.
     """
 
     timeout: float | None = None
     headers: Mapping[str, str] | None = None
     on_progress: "Callable[[dict[str, Any]], Awaitable[None]] | None" = None
+    bound: float | None = None
+    resumption_token: str | None = None
+    on_resumption_token: ResumptionTokenUpdateCallback | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds to wait, whichever of the two says so."""
+        return self.bound if self.timeout is None else self.timeout
 
 
 class Requester(Protocol):
     """An open connection from a client to a server."""
+
+    @property
+    def takes_handshake(self) -> bool:
+        """Whether `initialize` can be sent: not to a server in the same process, which takes requests one by one."""
+        ...
+
+    @property
+    def may_stay_silent(self) -> bool:
+        """Whether a server that does not know a request may leave it unanswered, as old ones on a pipe do."""
+        ...
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
         """Sends a request and returns the `result` member of its answer, as parsed JSON.
@@ -42,7 +66,7 @@ class Requester(Protocol):
 
         Raises:
             MCPError: The server answered with an error.
-            RequestTimeoutError: No answer within `options.timeout`.
+            RequestTimeoutError: No answer within `options.timeout`, or `options.bound`.
             TransportError: The connection failed.
         """
         ...

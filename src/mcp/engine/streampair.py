@@ -2,24 +2,29 @@
 
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 import anyio
 
 from mcp.engine.bytelink import CLOSE_TIMEOUT
-from mcp.engine.link import Frame
+from mcp.engine.exchange import Origin
+from mcp.engine.link import Frame, OriginFrame
 from mcp.engine.streams import ReadStream, WriteStream, from_frame, to_frame
-from mcp.protocol.codec import DecodeError, EncodeError
-from mcp.shared.message import SessionMessage
-from mcp.types.jsonrpc import INVALID_REQUEST
+from mcp.protocol.codec import DecodeError, EncodeError, RequestId
+from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata, SessionMessage
+from mcp.types.jsonrpc import INVALID_REQUEST, JSONRPCRequest
 
-__all__ = ["StreamPairLink"]
+__all__ = ["PairOutlet", "StreamPairLink"]
 
 logger = logging.getLogger(__name__)
 
 _MOST_QUEUED: Final = 64
 """Messages above which `drain` waits."""
+
+_Told = Callable[[], Awaitable[None]]
+"""Called in the place of an answer that does not come."""
 
 
 class StreamPairLink:
@@ -33,7 +38,8 @@ class StreamPairLink:
     def __init__(self, read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]) -> None:
         self._read = read
         self._write = write
-        self._queue: deque[SessionMessage] = deque()
+        self._queue: deque[SessionMessage | _Told] = deque()
+        self._if_unanswered: dict[RequestId, _Told] = {}
         self._changed = anyio.Event()
         self._receiving = anyio.CancelScope()
         self._sending = False
@@ -62,21 +68,58 @@ class StreamPairLink:
             raise anyio.EndOfStream
         with anyio.CancelScope() as self._receiving:
             try:
-                return [_frame(await self._read.receive())]
+                return [self._frame(await self._read.receive())]
             except (anyio.ClosedResourceError, anyio.BrokenResourceError, StopAsyncIteration):
                 raise anyio.EndOfStream from None
         raise anyio.EndOfStream
 
+    def _frame(self, message: SessionMessage | Exception) -> Frame:
+        if isinstance(message, DecodeError):
+            return message
+        if isinstance(message, SessionMessage):
+            try:
+                return self._attributed(to_frame(message), message)
+            except EncodeError as error:
+                message = error
+        refusal = DecodeError(INVALID_REQUEST, str(message))
+        refusal.__cause__ = message
+        return refusal
+
+    def _attributed(self, frame: bytes, message: SessionMessage) -> bytes:
+        metadata = message.metadata
+        if not isinstance(metadata, ServerMessageMetadata):
+            return frame
+        if metadata.on_request_unanswered is not None and isinstance(message.message, JSONRPCRequest):
+            self._if_unanswered[message.message.id] = metadata.on_request_unanswered
+        attributed = OriginFrame(frame)
+        attributed.origin = _MetadataOrigin(metadata)
+        return attributed
+
     def send(self, frame: bytes) -> None:
         """See `Link.send`."""
+        self.send_related(frame, None, final=False)
+
+    def send_related(self, frame: bytes, related: RequestId | None, *, final: bool) -> None:
+        """Queues a frame that belongs to a request; see `Outlet.send`."""
         if self._closed:
             raise anyio.ClosedResourceError
         if self._broken:
             raise anyio.BrokenResourceError
         message = from_frame(frame)
         assert isinstance(message, SessionMessage), message
+        if related is not None:
+            message.metadata = ServerMessageMetadata(related_request_id=related)
+            if final:
+                self._if_unanswered.pop(related, None)
         self._queue.append(message)
         self._notify()
+
+    def abandoned(self, related: RequestId) -> None:
+        """Tells the transport, after what is queued, that a request gets no answer; see `Outlet.abandoned`."""
+        told = self._if_unanswered.pop(related, None)
+        if told is not None:
+            self._queue.append(told)
+            self._notify()
 
     async def drain(self) -> None:
         """See `Link.drain`."""
@@ -106,7 +149,8 @@ class StreamPairLink:
                 while not self._queue:
                     await self._changed.wait()
                 self._sending = True
-                await self._write.send(self._queue.popleft())
+                item = self._queue.popleft()
+                await (self._write.send(item) if isinstance(item, SessionMessage) else item())
                 self._sending = False
                 self._notify()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -124,14 +168,53 @@ class StreamPairLink:
         self._notify()
 
 
-def _frame(message: SessionMessage | Exception) -> Frame:
-    if isinstance(message, DecodeError):
-        return message
-    if isinstance(message, SessionMessage):
-        try:
-            return to_frame(message)
-        except EncodeError as error:
-            message = error
-    refusal = DecodeError(INVALID_REQUEST, str(message))
-    refusal.__cause__ = message
-    return refusal
+class PairOutlet:
+    """The way out of a pair of message streams; see `Outlet`.
+
+    Args:
+        link: The link over the streams.
+    """
+
+    def __init__(self, link: StreamPairLink) -> None:
+        self._link = link
+
+    def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
+        """See `Outlet.send`."""
+        self._link.send_related(frame, related, final=final)
+
+    def abandoned(self, related: RequestId) -> None:
+        """See `Outlet.abandoned`."""
+        self._link.abandoned(related)
+
+    async def drain(self, related: RequestId | None = None) -> None:
+        """See `Outlet.drain`."""
+        await self._link.drain()
+
+
+class _MetadataOrigin(Origin):
+    """What the transport of a message wrote beside it."""
+
+    __slots__ = ("_metadata",)
+
+    def __init__(self, metadata: ServerMessageMetadata) -> None:
+        self._metadata = metadata
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        return getattr(self._metadata.request_context, "headers", None)
+
+    @property
+    def request(self) -> Any:
+        return self._metadata.request_context
+
+    @property
+    def can_ask(self) -> bool:
+        return self._metadata.can_send_request
+
+    @property
+    def close_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._metadata.close_sse_stream
+
+    @property
+    def close_standalone_sse_stream(self) -> CloseSSEStreamCallback | None:
+        return self._metadata.close_standalone_sse_stream

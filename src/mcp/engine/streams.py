@@ -16,6 +16,7 @@ from mcp.engine.link import Frame, Link
 from mcp.protocol.codec import (
     DecodeError,
     ErrorResponse,
+    Message,
     Notification,
     Request,
     decode,
@@ -46,6 +47,7 @@ __all__ = [
     "open_link",
     "open_streams",
     "to_frame",
+    "to_model",
 ]
 
 T_co = TypeVar("T_co", covariant=True)
@@ -214,16 +216,19 @@ def from_frame(frame: Frame) -> SessionMessage | Exception:
         message = decode(frame)
     except DecodeError as error:
         return error
+    return SessionMessage(to_model(message))
+
+
+def to_model(message: Message) -> JSONRPCMessage:
+    """The public model of a message."""
     if isinstance(message, Request):
-        model = JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, params=message.params)
-    elif isinstance(message, Notification):
-        model = JSONRPCNotification(jsonrpc="2.0", method=message.method, params=message.params)
-    elif isinstance(message, ErrorResponse):
+        return JSONRPCRequest(jsonrpc="2.0", id=message.id, method=message.method, params=message.params)
+    if isinstance(message, Notification):
+        return JSONRPCNotification(jsonrpc="2.0", method=message.method, params=message.params)
+    if isinstance(message, ErrorResponse):
         error = ErrorData(code=message.code, message=message.message, data=message.data)
-        model = JSONRPCError(jsonrpc="2.0", id=message.id, error=error)
-    else:
-        model = JSONRPCResponse(jsonrpc="2.0", id=message.id, result=message.result)
-    return SessionMessage(model)
+        return JSONRPCError(jsonrpc="2.0", id=message.id, error=error)
+    return JSONRPCResponse(jsonrpc="2.0", id=message.id, result=message.result)
 
 
 def to_frame(message: SessionMessage) -> bytes:

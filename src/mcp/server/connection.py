@@ -75,7 +75,7 @@ class Connection:
         standalone: Sends notifications that belong to no request; None where there is no way to.
 
     Attributes:
-        announced: What the server announces on a connection of the handshake era.
+        announced: What the server announces, while it answers `initialize`.
     """
 
     __slots__ = ("announced", "facts", "log_level", "protocol_version", "standalone")

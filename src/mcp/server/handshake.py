@@ -37,7 +37,6 @@ class HandshakeSession:
     """What lasts as long as one connection of the handshake era.
 
     Args:
-        options: What the server announces.
         standalone: Sends what belongs to no request; None where there is no way to.
 
     Attributes:
@@ -45,10 +44,9 @@ class HandshakeSession:
         initialized: Whether `initialize` has been answered.
     """
 
-    def __init__(self, options: InitializationOptions, standalone: StandaloneChannel | None = None) -> None:
+    def __init__(self, standalone: StandaloneChannel | None = None) -> None:
         nobody = ClientFacts(None, types.ClientCapabilities())
         self.connection = Connection(LATEST_HANDSHAKE_VERSION, nobody, log_level="debug", standalone=standalone)
-        self.connection.announced = options
         self.initialized = False
 
     @property
@@ -73,6 +71,11 @@ class HandshakeSession:
                 f"{message.method!r} came before initialize: open the connection with initialize, or name a protocol "
                 "version in params._meta",
             )
+
+    def assume(self, version: str) -> None:
+        """Takes a handshake as done, elsewhere: nothing is known of the client but the revision that it speaks."""
+        self.connection.protocol_version = version
+        self.initialized = True
 
     def commit(self, params: dict[str, Any] | None) -> None:
         """Takes what the client said in its `initialize` request as settled. A second one settles it anew."""

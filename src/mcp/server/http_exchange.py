@@ -1,4 +1,4 @@
-"""The answer to one POST: plain JSON, or an event stream once there is something to stream."""
+"""The way back of one POSTed 2026-07-28 request, and what HTTP knows about a request of any revision."""
 
 import logging
 from collections.abc import Mapping
@@ -9,20 +9,14 @@ import anyio
 from mcp.engine.exchange import OneWayExchange, Origin
 from mcp.protocol.codec import encode_notification
 from mcp.protocol.sse import COMMENT, format_event
+from mcp.server.http_response import HTTPResponse
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope
 
 __all__ = ["HTTPExchange", "HTTPOrigin"]
 
 logger = logging.getLogger(__name__)
-
-_SSE_HEADERS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    # Tells reverse proxies not to hold events back until there are many.
-    (b"x-accel-buffering", b"no"),
-]
 
 
 class HTTPOrigin(Origin):
@@ -63,31 +57,22 @@ class HTTPExchange(OneWayExchange):
 
     Args:
         origin: Where the request came from.
-        send: The ASGI way out.
+        response: The response to the POST.
         json_only: Drop notifications, so that the answer is always plain JSON.
     """
 
-    __slots__ = (
-        "_json_only",
-        "_lock",
-        "_send",
-        "_streaming",
-        "answered",
-        "disconnected",
-    )
+    __slots__ = ("_json_only", "_lock", "_response", "answered")
 
-    def __init__(self, origin: Origin, send: "Send", *, json_only: bool) -> None:
+    def __init__(self, origin: Origin, response: HTTPResponse, *, json_only: bool) -> None:
         super().__init__(origin)
-        self._send = send
+        self._response = response
         self._json_only = json_only
-        self._streaming = False
         self._lock: anyio.Lock | None = None
         self.answered = False
-        self.disconnected = False
 
     def disconnect(self) -> None:
         """Notes that the client is gone: nothing more is sent."""
-        self.disconnected = True
+        self._response.disconnected = True
         self.cancelled()
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
@@ -107,6 +92,11 @@ class HTTPExchange(OneWayExchange):
             if not self.answered and not self._json_only:
                 await self._stream(COMMENT)
 
+    async def _stream(self, events: bytes) -> None:
+        await self._response.events(events)
+        if self._response.disconnected:
+            self.cancelled()
+
     async def answer(self, frame: bytes, status: int) -> None:
         """Sends the answer and ends the response.
 
@@ -116,40 +106,16 @@ class HTTPExchange(OneWayExchange):
         """
         if self._lock is None:
             self.answered = True
-            await self.respond(status, frame)
+            await self._response.json(status, frame)
             return
         async with self._lock:
             self.answered = True
-            if self._streaming:
-                await self._body_chunk(format_event(frame, event="message"), more=False)
+            if self._response.streaming:
+                await self._response.events(format_event(frame, event="message"), last=True)
             else:
-                await self.respond(status, frame)
-
-    async def respond(self, status: int, frame: bytes) -> None:
-        """Sends a whole JSON response."""
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(frame))]
-        await self._to_client({"type": "http.response.start", "status": status, "headers": headers})
-        await self._body_chunk(frame, more=False)
+                await self._response.json(status, frame)
 
     def _one_at_a_time(self) -> anyio.Lock:
         if self._lock is None:
             self._lock = anyio.Lock()
         return self._lock
-
-    async def _stream(self, event: bytes) -> None:
-        if not self._streaming:
-            self._streaming = True
-            await self._to_client({"type": "http.response.start", "status": 200, "headers": _SSE_HEADERS})
-        await self._body_chunk(event, more=True)
-
-    async def _body_chunk(self, body: bytes, *, more: bool) -> None:
-        await self._to_client({"type": "http.response.body", "body": body, "more_body": more})
-
-    async def _to_client(self, message: "Message") -> None:
-        if self.disconnected:
-            return
-        try:
-            await self._send(message)
-        except OSError:
-            # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
-            self.disconnect()

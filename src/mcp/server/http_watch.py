@@ -6,21 +6,32 @@ requests; so one sweep looks every 50 ms for requests that are older than a swee
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 
 from mcp.engine.backend import asyncio_task, pending_cancels
-from mcp.server.http_exchange import HTTPExchange
 
 if TYPE_CHECKING:
     from starlette.types import Receive
 
-__all__ = ["KEEP_ALIVE_SECONDS", "RequestWatch"]
+__all__ = ["KEEP_ALIVE_SECONDS", "RequestWatch", "WatchedResponse"]
 
 SWEEP_SECONDS: Final = 0.05
 KEEP_ALIVE_SECONDS: Final = 15.0
 """After how long a silence an answer becomes an event stream with a comment, and how often comments are repeated."""
+
+
+class WatchedResponse(Protocol):
+    """A response that takes long."""
+
+    def disconnect(self) -> None:
+        """The client is gone."""
+        ...
+
+    async def keep_alive(self) -> None:
+        """The response has been silent for a while. Does nothing to one that has ended."""
+        ...
 
 
 class RequestWatch:
@@ -30,7 +41,7 @@ class RequestWatch:
         self._running: dict[_Running, None] = {}
         self._sweeping = False
 
-    async def run(self, exchange: HTTPExchange, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
         """Awaits `work()`, which answers on `exchange`; ends it quietly when the client hangs up."""
         task = asyncio_task()
         if task is None:
@@ -67,7 +78,7 @@ class _Running:
 
     __slots__ = ("_exchange", "_receive", "_seen", "_task", "_watcher", "cancelled", "ended")
 
-    def __init__(self, exchange: HTTPExchange, receive: "Receive", task: "asyncio.Task[Any]") -> None:
+    def __init__(self, exchange: WatchedResponse, receive: "Receive", task: "asyncio.Task[Any]") -> None:
         self._exchange = exchange
         self._receive = receive
         self._task = task
@@ -103,7 +114,7 @@ class _Running:
                 uncancel()
 
 
-async def _run_in_group(exchange: HTTPExchange, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
     async with anyio.create_task_group() as group:
 
         async def watch() -> None:
@@ -122,7 +133,7 @@ async def _disconnected(receive: "Receive") -> None:
         pass
 
 
-async def _keep_alive(exchange: HTTPExchange) -> None:
+async def _keep_alive(exchange: WatchedResponse) -> None:
     while True:
         await anyio.sleep(KEEP_ALIVE_SECONDS)
         await exchange.keep_alive()

@@ -1,281 +1,395 @@
-"""The MCP endpoint over HTTP, as 2026-07-28 has it: one POST per request, answered with JSON or an event stream.
+"""Streamable HTTP of the handshake revisions: one session's transport, and the store that makes streams resumable.
 
-Specification: basic/transports/streamable-http.
+A server has no use for the transport: `Server.streamable_http_app()` serves every session. It is there for programs
+that drive one session by hand.
+
+Specification: basic/transports of 2025-11-25.
 """
 
-import logging
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from __future__ import annotations
 
-from mcp.engine.dispatch import Engine, Reply
-from mcp.protocol.codec import DecodeError, Notification, Request, decode, encode_error
-from mcp.protocol.eras import Envelope, handshake_refused, http_era, read_envelope
-from mcp.protocol.headers import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    decode_header_value,
-    find_duplicated_routing_header,
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import anyio
+
+from mcp.engine.backend import open_spawner
+from mcp.engine.exchange import Origin
+from mcp.engine.streams import ReadStream, WriteStream, to_frame, to_model
+from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId, decode
+from mcp.server.http_gate import (
+    CONTENT_TYPE_JSON,
+    CONTENT_TYPE_SSE,
+    SESSION_ID_HEADER,
+    HTTPGate,
+    HTTPRequest,
+    Refusal,
+    accepted_types,
 )
-from mcp.protocol.param_headers import check_param_headers, header_map
-from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
+from mcp.server.http_response import RawHeader, respond
+from mcp.server.http_serving import SessionServing
+from mcp.server.http_streams import GET_STREAM_KEY, REQUEST_CANCELLED, SessionStreams
 from mcp.server.http_watch import RequestWatch
-from mcp.server.transport_security import HostGuard, TransportSecuritySettings, declares_more, is_json
-from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
-from mcp.types.methods import METHODS
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.types.jsonrpc import JSONRPCError, JSONRPCMessage, JSONRPCResponse
+from mcp.types.version import DEFAULT_NEGOTIATED_VERSION
 
 if TYPE_CHECKING:
+    from starlette.requests import Request as HTTPStarletteRequest
     from starlette.types import Receive, Scope, Send
 
-    from mcp.server.lowlevel.server import Server
-
-__all__ = ["CONTENT_TYPE_JSON", "CONTENT_TYPE_SSE", "ModernEndpoint"]
+__all__ = [
+    "CONTENT_TYPE_JSON",
+    "CONTENT_TYPE_SSE",
+    "GET_STREAM_KEY",
+    "LAST_EVENT_ID_HEADER",
+    "MCP_SESSION_ID_HEADER",
+    "REQUEST_CANCELLED",
+    "REQUEST_STREAM_BUFFER_SIZE",
+    "SESSION_ID_PATTERN",
+    "EventCallback",
+    "EventId",
+    "EventMessage",
+    "EventStore",
+    "SSEEvent",
+    "StreamId",
+    "StreamableHTTPServerTransport",
+    "check_accept_headers",
+]
 
 logger = logging.getLogger(__name__)
 
-CONTENT_TYPE_JSON: Final = "application/json"
-CONTENT_TYPE_SSE: Final = "text/event-stream"
+MCP_SESSION_ID_HEADER = "mcp-session-id"
+LAST_EVENT_ID_HEADER = "last-event-id"
 
-_VERSION = MCP_PROTOCOL_VERSION_HEADER.encode()
-_METHOD = MCP_METHOD_HEADER.encode()
-_NAME = MCP_NAME_HEADER.encode()
-_MAX_REMEMBERED_ACCEPTS = 256
+REQUEST_STREAM_BUFFER_SIZE: Final = 16
+"""Messages from the client that wait for whoever reads a hand-driven transport."""
 
-RawHeaders = dict[bytes, bytes]
+SESSION_ID_PATTERN = re.compile(r"^[\x21-\x7E]+$")
+"""What a session id may be: visible ASCII."""
+
+EventId = str
+StreamId = str
+SSEEvent = dict[str, Any]
 
 
-class Refusal(Exception):
-    """A request that is not served.
+@dataclass
+class EventMessage:
+    """A stored event.
 
-    Args:
-        status: The HTTP status.
-        body: The response's body.
-        content_type: What the body is.
-        headers: More response headers.
+    Attributes:
+        message: What it carries.
+        event_id: The id that `EventStore.store_event` gave it.
     """
 
-    def __init__(
-        self,
-        status: int,
-        body: bytes,
-        content_type: bytes = b"application/json",
-        headers: tuple[tuple[bytes, bytes], ...] = (),
-    ) -> None:
-        super().__init__(status, body)
-        self.status = status
-        self.body = body
-        self.headers = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *headers]
-
-    @classmethod
-    def of_error(cls, error: MCPError | DecodeError, id: Any = None, status: int | None = None) -> "Refusal":
-        """The refusal that a JSON-RPC error is over HTTP."""
-        data = error.data if isinstance(error, MCPError) else None
-        status = status or ERROR_CODE_HTTP_STATUS.get(error.code, 200)
-        return cls(status, encode_error(id, error.code, error.message, data))
-
-    @classmethod
-    def of_text(cls, status: int, text: str) -> "Refusal":
-        """A refusal of something that is not JSON-RPC yet."""
-        return cls(status, text.encode(), b"text/plain; charset=utf-8")
-
-    async def respond(self, send: "Send") -> None:
-        """Sends it."""
-        await _respond(send, self.status, self.headers, self.body)
+    message: JSONRPCMessage
+    event_id: str | None = None
 
 
-class ModernEndpoint:
-    """Answers the HTTP requests of one endpoint.
+EventCallback = Callable[[EventMessage], Awaitable[None]]
+
+
+class EventStore(ABC):
+    """Keeps what was sent, so that a client whose connection broke can have it again. Yours to implement."""
+
+    @abstractmethod
+    async def store_event(self, stream_id: StreamId, message: JSONRPCMessage | None) -> EventId:
+        """Keeps an event.
+
+        Args:
+            stream_id: The stream it is sent on. No two streams have the same, of whatever session.
+            message: What it carries; None for an event that is there for its id alone, and is not replayed.
+
+        Returns:
+            Its id: unique in the whole store, without line breaks.
+        """
+
+    @abstractmethod
+    async def replay_events_after(self, last_event_id: EventId, send_callback: EventCallback) -> StreamId | None:
+        """Gives what followed an event on its stream.
+
+        Args:
+            last_event_id: The event. It comes from a client, and may be anything.
+            send_callback: To be awaited with each later event of the same stream, in order.
+
+        Returns:
+            The event's stream; None where the store does not know the event.
+        """
+
+
+def check_accept_headers(request: HTTPStarletteRequest) -> tuple[bool, bool]:
+    """Whether a request accepts JSON, and whether it accepts event streams."""
+    return accepted_types(",".join(request.headers.getlist("accept")).encode("latin-1"))
+
+
+class StreamableHTTPServerTransport:
+    """One session over HTTP, driven by hand: hand each HTTP request of the session to `handle_request`.
 
     Args:
-        server: The server, for the input schemas that `Mcp-Param-*` headers are checked against.
-        json_response: Answer with plain JSON always.
+        mcp_session_id: The session's id; None checks none and announces none.
+        is_json_response_enabled: Answer with plain JSON always.
+        event_store: Makes streams resumable; None keeps no events.
         security_settings: Which hosts and origins are let in; None lets all in.
-        max_request_body_size: The largest request body, in bytes.
+        retry_interval: How long a client shall wait before it comes back for a closed stream, in ms.
+        idle_timeout: How many seconds `idle_scope` may stay idle.
+
+    Attributes:
+        mcp_session_id: The session's id.
+        is_json_response_enabled: Whether every answer is plain JSON.
+        idle_scope: A cancel scope of yours round what serves the session. Its deadline is moved to `idle_timeout`
+            after each HTTP request.
 
     Raises:
-        ValueError: `max_request_body_size` is not positive.
+        ValueError: The id is not visible ASCII.
     """
 
     def __init__(
         self,
-        server: "Server[Any]",
-        *,
-        json_response: bool,
-        security_settings: TransportSecuritySettings | None,
-        max_request_body_size: int,
+        mcp_session_id: str | None,
+        is_json_response_enabled: bool = False,
+        event_store: EventStore | None = None,
+        security_settings: TransportSecuritySettings | None = None,
+        retry_interval: int | None = None,
+        idle_timeout: float | None = None,
     ) -> None:
-        if max_request_body_size <= 0:
-            raise ValueError(f"max_request_body_size must be positive, got {max_request_body_size}")
-        self._server = server
-        self._json_only = json_response
-        self._guard = HostGuard(security_settings)
-        self._max_body = max_request_body_size
-        self._watch = RequestWatch()
-        self._accepted: dict[bytes, bool] = {}
-        self._header_maps: dict[str, tuple[Any, Mapping[tuple[str, ...], str]]] = {}
+        if mcp_session_id is not None and not SESSION_ID_PATTERN.fullmatch(mcp_session_id):
+            raise ValueError("Session ID must only contain visible ASCII characters (0x21-0x7E)")
+        self.mcp_session_id = mcp_session_id
+        self.is_json_response_enabled = is_json_response_enabled
+        self.idle_scope: anyio.CancelScope | None = None
+        self._idle_timeout = idle_timeout
+        self._store = event_store
+        self._gate = HTTPGate(
+            json_only=is_json_response_enabled,
+            security_settings=security_settings,
+            max_request_body_size=DEFAULT_MAX_REQUEST_BODY_SIZE,
+        )
+        self._serving = SessionServing(
+            self._gate, RequestWatch(), json_only=is_json_response_enabled, retry=retry_interval
+        )
+        self._session: _HandDriven | None = None
+        self._terminated = False
 
-    async def serve(self, engine: Engine[Any, Any], scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answers one HTTP request."""
+    @property
+    def is_terminated(self) -> bool:
+        """Whether the session was ended; requests are answered with 404 then."""
+        return self._terminated
+
+    @asynccontextmanager
+    async def connect(
+        self,
+    ) -> AsyncGenerator[tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]], None]:
+        """Opens the session; yields where the client's messages come from, and where messages to it go.
+
+        A message to the client goes on the response to the request that it answers, or that its
+        `ServerMessageMetadata.related_request_id` names; any other on the standalone stream.
+        """
+        async with open_spawner() as spawner:
+            streams = SessionStreams(self.mcp_session_id or uuid4().hex, spawner, self._store)
+            session = self._session = _HandDriven(streams, self._request_ended)
+            try:
+                yield session.arrived, _Outgoing(session)
+            finally:
+                await self.terminate()
+
+    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one HTTP request of the session.
+
+        Raises:
+            RuntimeError: `connect` was not entered.
+        """
+        session = self._session
+        if session is None:
+            raise RuntimeError("enter connect() before the first request is handled")
         try:
-            headers = self._admit(scope)
-            body = await self._read_body(headers, receive)
-            if body is None:
-                return
-            message = self._message(scope, headers, body)
-            if message is None:
-                await _respond(send, 202, [(b"content-length", b"0")], b"")
-                return
+            request = self._gate.admit(scope, receive, send)
+            if self._terminated:
+                raise Refusal.of_request(404, "Not Found: Session has been terminated")
+            if not request.may_be_handshake:
+                raise Refusal.of_request(400, f"Bad Request: Unsupported protocol version: {request.version}")
+            if scope["method"] == "POST":
+                await self._post(session, request)
+            else:
+                await self._other(session, request)
         except Refusal as refusal:
             await refusal.respond(send)
+
+    async def _post(self, session: _HandDriven, request: HTTPRequest) -> None:
+        self._gate.check_post(request)
+        whole = await self._gate.read_body(request)
+        if whole is None:
             return
-        request, envelope = message
-        exchange = HTTPExchange(HTTPOrigin(scope, receive, body), send, json_only=self._json_only)
-
-        async def work() -> None:
-            reply: Reply = await engine.handle(request, envelope, exchange)
-            status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
-            await exchange.answer(reply.frame, status)
-
-        await self._watch.run(exchange, receive, work)
-
-    # What is looked at before the body is read.
-
-    def _admit(self, scope: "Scope") -> RawHeaders:
-        headers: RawHeaders = dict(scope["headers"])
-        refusal = self._guard.refusal(headers.get(b"host"), headers.get(b"origin"))
-        if refusal is not None:
-            raise Refusal.of_text(*refusal)
-        if scope["method"] != "POST":
-            text = f"The MCP endpoint takes POST only, got {scope['method']}"
-            raise Refusal(405, text.encode(), b"text/plain; charset=utf-8", ((b"allow", b"POST"),))
-        content_type = headers.get(b"content-type", b"")
-        if not is_json(content_type):
-            shown = content_type.decode("latin-1")
-            raise Refusal.of_text(415, f"Invalid Content-Type header: expected application/json, got {shown!r}")
-        accept = headers.get(b"accept", b"")
-        if len(headers) != len(scope["headers"]):
-            accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
-        if not self._accepts(accept):
-            wanted = CONTENT_TYPE_JSON if self._json_only else f"{CONTENT_TYPE_JSON} and {CONTENT_TYPE_SSE}"
-            shown = accept.decode("latin-1")
-            raise Refusal.of_text(406, f"Invalid Accept header: it must list {wanted}, got {shown!r}")
-        return headers
-
-    def _accepts(self, accept: bytes) -> bool:
-        verdict = self._accepted.get(accept)
-        if verdict is None:
-            ranges = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
-            json = bool(ranges & {b"application/json", b"application/*", b"*/*"})
-            events = bool(ranges & {b"text/event-stream", b"text/*", b"*/*"})
-            verdict = json and (events or self._json_only)
-            if len(self._accepted) < _MAX_REMEMBERED_ACCEPTS:
-                self._accepted[accept] = verdict
-        return verdict
-
-    async def _read_body(self, headers: RawHeaders, receive: "Receive") -> bytes | None:
-        """The whole body; None where the client hung up over it."""
-        if declares_more(headers.get(b"content-length", b""), self._max_body):
-            raise self._too_large()
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            chunk: bytes = message.get("body", b"")
-            size += len(chunk)
-            if size > self._max_body:
-                raise self._too_large()
-            if not message.get("more_body", False):
-                return chunk if not chunks else b"".join([*chunks, chunk])
-            chunks.append(chunk)
-
-    def _too_large(self) -> Refusal:
-        return Refusal.of_text(413, f"Request body too large: the limit is {self._max_body} bytes")
-
-    # What the body says, and whether the headers say the same.
-
-    def _message(self, scope: "Scope", headers: RawHeaders, body: bytes) -> tuple[Request, Envelope] | None:
-        """The request in a body; None for a notification, which is acknowledged and goes nowhere."""
         try:
-            message = decode(body)
+            message = decode(whole.body)
         except DecodeError as error:
-            raise Refusal.of_error(error, error.id, status=400) from None
-        if not isinstance(message, (Request, Notification)):
-            raise Refusal.of_error(
-                MCPError(INVALID_REQUEST, "Body must be a single JSON-RPC request or notification object")
-            )
-        id = message.id if isinstance(message, Request) else None
+            message = error
+        if isinstance(message, Request) and message.method == "initialize":
+            await self._serving.post(session, whole, message, self._opened)
+        else:
+            self._check_id(whole)
+            await self._serving.post(session, whole, message)
+
+    def _opened(self) -> tuple[RawHeader, ...]:
+        return () if self.mcp_session_id is None else ((SESSION_ID_HEADER, self.mcp_session_id.encode()),)
+
+    async def _other(self, session: _HandDriven, request: HTTPRequest) -> None:
+        verb = request.scope["method"]
+        if verb == "GET":
+            self._check_id(request)
+            await self._serving.get(session, request)
+        elif verb == "DELETE" and self.mcp_session_id is not None:
+            self._check_id(request)
+            await self.terminate()
+            await respond(request.send, 200, [(b"content-length", b"0")], b"")
+        else:
+            raise Refusal.of_verb()
+
+    def _check_id(self, request: HTTPRequest) -> None:
+        if self.mcp_session_id is None:
+            return
+        if request.session_id is None:
+            raise Refusal.missing_session()
+        if request.session_id != self.mcp_session_id:
+            raise Refusal.unknown_session()
+
+    def _request_ended(self) -> None:
+        if self.idle_scope is not None and self._idle_timeout is not None:
+            busy = self._session is not None and self._session.busy
+            self.idle_scope.deadline = inf if busy else anyio.current_time() + self._idle_timeout
+
+    async def terminate(self) -> None:
+        """Ends the session: streams end, and so does what reads the client's messages."""
+        if self._session is not None and not self._terminated:
+            logger.info("Terminating session: %s", self.mcp_session_id)
+            self._session.end()
+        self._terminated = True
+
+    def close_sse_stream(self, request_id: RequestId) -> None:
+        """Ends the response to a request early, after what was sent on it; a polling client comes back for the rest.
+
+        Does nothing without an event store, since what follows would be lost.
+        """
+        if self._session is not None:
+            self._session.streams.close_reader_of(request_id)
+
+    def close_standalone_sse_stream(self) -> None:
+        """Ends the response to the session's GET; a polling client comes back."""
+        if self._session is not None:
+            self._session.streams.close_standalone_reader()
+
+
+class _HandDriven:
+    """The session of a hand-driven transport; see `SessionPort`."""
+
+    takes_batches = False
+
+    def __init__(self, streams: SessionStreams, changed: Callable[[], None]) -> None:
+        self.streams = streams
+        self.version = DEFAULT_NEGOTIATED_VERSION
+        self._changed = changed
+        self._requests = 0
+        self._opening: set[RequestId] = set()
+        self._arrive, self.arrived = anyio.create_memory_object_stream[SessionMessage | Exception](
+            REQUEST_STREAM_BUFFER_SIZE
+        )
+
+    @property
+    def busy(self) -> bool:
+        return self._requests > 0
+
+    def entered(self) -> None:
+        self._requests += 1
+        self._changed()
+
+    def left(self) -> None:
+        self._requests -= 1
+        self._changed()
+
+    async def take(self, message: Message | Batch | DecodeError, origin: Origin) -> None:
+        if isinstance(message, Batch):
+            raise AssertionError("batches are not decoded")
         try:
-            if len(headers) != len(scope["headers"]):
-                _refuse_repeated(scope)
-            version = headers.get(_VERSION)
-            if http_era(None if version is None else version.decode("latin-1"), message) == "handshake":
-                raise handshake_refused(message)
-            if isinstance(message, Notification):
-                logger.debug("acknowledged and dropped %s: 2026-07-28 has no notifications to servers", message.method)
-                return None
-            envelope = read_envelope(message.params)
-            self._check_method_headers(scope, headers, message)
-            return message, envelope
-        except MCPError as error:
-            status = 400 if isinstance(message, Notification) else None
-            raise Refusal.of_error(error, id, status) from None
+            await self._arrive.send(message if isinstance(message, DecodeError) else self._attributed(message, origin))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise Refusal.of_request(404, "Not Found: Session has been terminated") from None
 
-    def _check_method_headers(self, scope: "Scope", headers: RawHeaders, request: Request) -> None:
-        method = request.method
-        if headers.get(_METHOD, b"").decode("latin-1") != method:
-            raise MCPError(HEADER_MISMATCH, "mcp-method header does not match the request body's method")
-        spec = METHODS.get(method)
-        field = None if spec is None else spec.name_field
-        if field is None or request.params is None:
+    def _attributed(self, message: Message, origin: Origin) -> SessionMessage:
+        unanswered = None
+        if isinstance(message, Request):
+            unanswered = partial(self._abandoned, message.id)
+            if message.method == "initialize":
+                self._opening.add(message.id)
+        metadata = ServerMessageMetadata(
+            request_context=origin.request,
+            close_sse_stream=origin.close_sse_stream,
+            close_standalone_sse_stream=origin.close_standalone_sse_stream,
+            on_request_unanswered=unanswered,
+            can_send_request=origin.can_ask,
+        )
+        return SessionMessage(to_model(message), metadata)
+
+    async def _abandoned(self, id: RequestId) -> None:
+        self.streams.abandoned(id)
+
+    async def send(self, message: SessionMessage) -> None:
+        """Sends a message to the client; waits while it is behind with reading."""
+        frame, body = to_frame(message), message.message
+        if isinstance(body, (JSONRPCResponse, JSONRPCError)):
+            if body.id in self._opening:
+                self._opened(body)
+            self.streams.send(frame, body.id, final=True)
             return
-        name = request.params.get(field)
-        if not isinstance(name, str):
-            return
-        if _header_text(headers.get(_NAME)) != name:
-            raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
-        if method == "tools/call" and self._server.get_tool_input_schema is not None:
-            self._check_param_headers(scope, name, request.params.get("arguments"))
+        metadata = message.metadata
+        related = metadata.related_request_id if isinstance(metadata, ServerMessageMetadata) else None
+        self.streams.send(frame, related)
+        await self.streams.drain(related)
 
-    def _check_param_headers(self, scope: "Scope", tool: str, arguments: Any) -> None:
-        if not isinstance(arguments, dict):
-            arguments = {}
-        assert self._server.get_tool_input_schema is not None
-        schema = self._server.get_tool_input_schema(tool)
-        if schema is None:
-            return
-        known = self._header_maps.get(tool)
-        if known is None or known[0] is not schema:
-            known = self._header_maps[tool] = (schema, header_map(schema))
-        if not known[1]:
-            return
-        from starlette.datastructures import Headers
+    def _opened(self, answer: JSONRPCResponse | JSONRPCError) -> None:
+        self._opening.clear()
+        if isinstance(answer, JSONRPCResponse):
+            self.version = str(answer.result.get("protocolVersion", self.version))
 
-        problem = check_param_headers(known[1], cast("dict[str, Any]", arguments), Headers(scope=scope))
-        if problem is not None:
-            raise MCPError(HEADER_MISMATCH, problem)
+    def end(self) -> None:
+        self.streams.close()
+        self._arrive.close()
 
 
-async def _respond(send: "Send", status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
-    with suppress(OSError):
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+class _Outgoing:
+    """Takes messages for the client of a hand-driven transport."""
 
+    def __init__(self, session: _HandDriven) -> None:
+        self._session = session
+        self._closed = False
 
-def _header_text(value: bytes | None) -> str | None:
-    if value is None:
-        return None
-    text = value.decode("latin-1")
-    return decode_header_value(text) if not text.isascii() or text.startswith("=?") else text
+    async def send(self, item: SessionMessage, /) -> None:
+        """Sends a message.
 
+        Raises:
+            anyio.ClosedResourceError: This stream was closed.
+            EncodeError: The message holds something that JSON cannot.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
+        await self._session.send(item)
 
-def _refuse_repeated(scope: "Scope") -> None:
-    names = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-    repeated = find_duplicated_routing_header(names)
-    if repeated is not None:
-        raise MCPError(HEADER_MISMATCH, f"{repeated} header appears more than once")
+    async def aclose(self) -> None:
+        """Ends the use of this stream."""
+        self._closed = True
+
+    async def __aenter__(self) -> _Outgoing:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()

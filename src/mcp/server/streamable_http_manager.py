@@ -3,14 +3,20 @@
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from mcp.engine.backend import asyncio_task
-from mcp.engine.dispatch import Engine
+from mcp.engine.backend import Spawner, asyncio_task, open_spawner
 from mcp.engine.supervisor import Held
-from mcp.server.streamable_http import ModernEndpoint
+from mcp.server.http_endpoint import HTTPEndpoint
+from mcp.server.http_gate import HTTPGate
+from mcp.server.http_handshake import HandshakeEndpoint, StatelessEndpoint
+from mcp.server.http_modern import ModernEndpoint
+from mcp.server.http_serving import SessionServing
+from mcp.server.http_sessions import SessionTable
+from mcp.server.http_watch import RequestWatch
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 
 if TYPE_CHECKING:
@@ -19,6 +25,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from mcp.server.lowlevel.server import Server
+    from mcp.server.runtime import ServerRuntime
+    from mcp.server.streamable_http import EventStore
 
 __all__ = [
     "DEFAULT_MAX_SESSIONS",
@@ -62,24 +70,25 @@ class StreamableHTTPSessionManager:
 
     Args:
         app: The server.
-        event_store: Makes handshake streams resumable. Not built yet: raises.
+        event_store: Makes the streams of handshake sessions resumable; None keeps no events.
         json_response: Answer with plain JSON always.
-        stateless: Handshake revisions without sessions. Not built yet: raises.
+        stateless: Serve the handshake revisions without sessions.
         security_settings: Which hosts and origins are let in; None lets all in.
-        retry_interval: How long a polling client waits, in ms. Not built yet: raises.
-        session_idle_timeout: For how many seconds a handshake session may be idle; no effect before there are any.
+        retry_interval: How long a client shall wait before it comes back for a closed stream, in ms; None leaves it to
+            the client.
+        session_idle_timeout: For how many seconds a session may have neither an open HTTP request nor one that still
+            runs, before it is ended; None for ever.
         max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
-        max_sessions: The most handshake sessions at a time; no effect before there are any.
+        max_sessions: The most sessions at a time; None for no limit.
 
     Raises:
-        NotImplementedError: An argument asks for something that is not built yet.
-        ValueError: `max_request_body_size` is not positive.
+        ValueError: A limit is not positive.
     """
 
     def __init__(
         self,
         app: "Server[Any]",
-        event_store: Any = None,
+        event_store: "EventStore | None" = None,
         json_response: bool = False,
         stateless: bool = False,
         security_settings: TransportSecuritySettings | None = None,
@@ -88,7 +97,10 @@ class StreamableHTTPSessionManager:
         max_request_body_size: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
         max_sessions: int | None = DEFAULT_MAX_SESSIONS,
     ) -> None:
-        refuse_unbuilt(event_store=event_store, stateless=stateless, retry_interval=retry_interval)
+        if session_idle_timeout is not None and not 0 < session_idle_timeout < inf:
+            raise ValueError("session_idle_timeout must be a positive, finite number of seconds")
+        if max_sessions is not None and max_sessions <= 0:
+            raise ValueError("max_sessions must be a positive number of sessions or None")
         self.app = app
         self.event_store = event_store
         self.json_response = json_response
@@ -99,13 +111,12 @@ class StreamableHTTPSessionManager:
         self.max_request_body_size = max_request_body_size
         self.max_sessions = max_sessions
         self.asgi_app = StreamableHTTPASGIApp(self)
-        self._endpoint = ModernEndpoint(
-            app,
-            json_response=json_response,
+        self._gate = HTTPGate(
+            json_only=json_response,
             security_settings=security_settings,
             max_request_body_size=max_request_body_size,
         )
-        self._engine: Engine[Any, Any] | None = None
+        self._endpoint: HTTPEndpoint | None = None
         self._ran = False
         self._late_start: anyio.Lock | None = None
         self._late: Held[None] | None = None
@@ -128,12 +139,26 @@ class StreamableHTTPSessionManager:
                 "Create a new instance if you need to run again."
             )
         self._ran = True
-        async with self.app.in_process() as runtime:
-            self._engine = runtime.engine
+        async with self.app.in_process() as runtime, open_spawner() as spawner:
+            table = SessionTable(
+                idle_timeout=self.session_idle_timeout, max_sessions=self.max_sessions, spawner=spawner
+            )
+            self._endpoint = self._build(runtime, spawner, table)
             try:
                 yield
             finally:
-                self._engine = None
+                self._endpoint = None
+                table.close()
+
+    def _build(self, runtime: "ServerRuntime", spawner: Spawner, table: SessionTable) -> HTTPEndpoint:
+        watch = RequestWatch()
+        modern = ModernEndpoint(self.app, runtime.engine, json_response=self.json_response, watch=watch)
+        serving = SessionServing(self._gate, watch, json_only=self.json_response, retry=self.retry_interval)
+        if self.stateless:
+            return HTTPEndpoint(self._gate, modern, StatelessEndpoint(self.app, runtime, serving, spawner))
+        # Asked for the store each time: a subclass may give every session a store of its own.
+        sessions = HandshakeEndpoint(self.app, runtime, serving, table, spawner, lambda: self.event_store)
+        return HTTPEndpoint(self._gate, modern, sessions)
 
     async def handle_request(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answers one HTTP request.
@@ -141,16 +166,16 @@ class StreamableHTTPSessionManager:
         Raises:
             RuntimeError: The application was shut down, or on trio: its lifespan was never entered.
         """
-        engine = self._engine
-        if engine is None:
-            engine = await self._started_late()
-        await self._endpoint.serve(engine, scope, receive, send)
+        endpoint = self._endpoint
+        if endpoint is None:
+            endpoint = await self._started_late()
+        await endpoint.serve(scope, receive, send)
 
-    async def _started_late(self) -> Engine[Any, Any]:
+    async def _started_late(self) -> HTTPEndpoint:
         if self._late_start is None:
             self._late_start = anyio.Lock()
         async with self._late_start:
-            if self._engine is None:
+            if self._endpoint is None:
                 if self._ran:
                     raise RuntimeError("the MCP application was shut down; its lifespan has ended")
                 if asyncio_task() is None:
@@ -159,8 +184,8 @@ class StreamableHTTPSessionManager:
                 # Held by a task of its own until the event loop ends, and cancelled with it.
                 self._late = Held(self._serving())
                 await self._late.open()
-        assert self._engine is not None
-        return self._engine
+        assert self._endpoint is not None
+        return self._endpoint
 
 
 class StreamableHTTPASGIApp:

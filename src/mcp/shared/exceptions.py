@@ -10,7 +10,10 @@ MCPError                          an error answer, or the root of what went wron
     │   └── ProcessExitedError    a server process ended; knows exit code and last words
     ├── ServerStartError          a server process could not be started
     │   └── ServerNotFoundError   its command or directory does not exist; a FileNotFoundError as well
+    ├── StreamableHTTPError       what streamable HTTP asks of a server is not there
+    │   └── ResumptionError       the stream of an answer broke off, and cannot be taken up again
     └── HTTPResponseError         the HTTP server refused; knows status, headers and body
+        └── SessionExpiredError   the server no longer knows the session
 
 MCPDeprecationWarning             a protocol feature that its revision deprecates
 """
@@ -41,8 +44,11 @@ __all__ = [
     "NoBackChannelError",
     "ProcessExitedError",
     "RequestTimeoutError",
+    "ResumptionError",
     "ServerNotFoundError",
     "ServerStartError",
+    "SessionExpiredError",
+    "StreamableHTTPError",
     "TransportError",
     "UrlElicitationRequiredError",
 ]
@@ -265,6 +271,24 @@ class ServerNotFoundError(ServerStartError, FileNotFoundError):
         return type(self), (self.message, self.filename)
 
 
+class StreamableHTTPError(TransportError):
+    """Streamable HTTP failed in a way of its own.
+
+    Args:
+        message: What is missing or broken.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(CONNECTION_CLOSED, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,)
+
+
+class ResumptionError(StreamableHTTPError):
+    """The stream of an answer ended before the answer came, and the server did not let it be taken up again."""
+
+
 class HTTPResponseError(TransportError):
     """The HTTP server answered, but not with JSON-RPC.
 
@@ -284,8 +308,14 @@ class HTTPResponseError(TransportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Keyword-only arguments do not fit the default protocol of exceptions.
-        return _rebuild_http_error, (self.code, self.message, self.status, self.headers, self.body)
+        return _rebuild_http_error, (type(self), self.code, self.message, self.status, self.headers, self.body)
 
 
-def _rebuild_http_error(code: int, message: str, status: int, headers: dict[str, str], body: str) -> HTTPResponseError:
-    return HTTPResponseError(code, message, status=status, headers=headers, body=body)
+class SessionExpiredError(HTTPResponseError):
+    """The server no longer knows the session of a handshake revision: it answered 404."""
+
+
+def _rebuild_http_error(
+    kind: type[HTTPResponseError], code: int, message: str, status: int, headers: dict[str, str], body: str
+) -> HTTPResponseError:
+    return kind(code, message, status=status, headers=headers, body=body)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from mcp.engine.streams import ReadStream, WriteStream
+    from mcp.server.streamable_http import EventStore
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.shared.message import SessionMessage
@@ -384,7 +385,7 @@ class Server(Generic[LifespanResultT]):
         streamable_http_path: str = "/mcp",
         json_response: bool = False,
         stateless_http: bool = False,
-        event_store: Any = None,
+        event_store: EventStore | None = None,
         retry_interval: int | None = None,
         max_request_body_size: int = 4 * 1024 * 1024,
         session_idle_timeout: float | None = 1800,
@@ -402,12 +403,15 @@ class Server(Generic[LifespanResultT]):
         Args:
             streamable_http_path: The path of the MCP endpoint.
             json_response: Answer with plain JSON always; notifications of a request are dropped.
-            stateless_http: Handshake revisions without sessions. Not built yet: raises.
-            event_store: Makes handshake streams resumable. Not built yet: raises.
-            retry_interval: How long a polling client waits, in ms. Not built yet: raises.
+            stateless_http: Serve the handshake revisions without sessions: no `Mcp-Session-Id`, and no way for a
+                handler to ask the client something.
+            event_store: Makes the streams of handshake sessions resumable; None keeps no events.
+            retry_interval: How long a client shall wait before it comes back for a closed stream, in ms; None leaves
+                it to the client.
             max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
-            session_idle_timeout: For how many seconds a handshake session may be idle; no effect before there are any.
-            max_sessions: The most handshake sessions at a time; no effect before there are any.
+            session_idle_timeout: For how many seconds a handshake session may be idle before it is ended; None for
+                ever. One with an open stream or a running request is not idle.
+            max_sessions: The most handshake sessions at a time, None for no limit; more are refused with 503.
             transport_security: Which `Host` and `Origin` headers are let in.
             host: The address that the application will be served on. On a loopback address, and without
                 `transport_security`, only loopback hosts and origins are let in.
@@ -427,12 +431,12 @@ class Server(Generic[LifespanResultT]):
             auth=auth,
             token_verifier=token_verifier,
             auth_server_provider=auth_server_provider,
-            stateless_http=stateless_http,
-            event_store=event_store,
-            retry_interval=retry_interval,
         )
         self._session_manager = StreamableHTTPSessionManager(
             self,
+            event_store=event_store,
+            stateless=stateless_http,
+            retry_interval=retry_interval,
             json_response=json_response,
             security_settings=transport_security or settings_for_host(host),
             max_request_body_size=max_request_body_size,

@@ -1,0 +1,101 @@
+"""The MCP endpoint over HTTP: lets a request in, reads it, and hands it to its era."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request, decode
+from mcp.protocol.eras import Era, claimed_version, http_era
+from mcp.protocol.headers import find_duplicated_routing_header
+from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.shared.exceptions import MCPError
+from mcp.types.jsonrpc import HEADER_MISMATCH
+from mcp.types.version import KNOWN_PROTOCOL_VERSIONS
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from mcp.server.http_handshake import HandshakeEndpoint, StatelessEndpoint
+    from mcp.server.http_modern import ModernEndpoint
+
+__all__ = ["HTTPEndpoint"]
+
+
+class HTTPEndpoint:
+    """Answers the HTTP requests of one endpoint.
+
+    Args:
+        gate: Lets requests in.
+        modern: Serves 2026-07-28.
+        handshake: Serves the revisions before it.
+    """
+
+    def __init__(
+        self, gate: HTTPGate, modern: ModernEndpoint, handshake: HandshakeEndpoint | StatelessEndpoint
+    ) -> None:
+        self._gate = gate
+        self._modern = modern
+        self._handshake = handshake
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one HTTP request."""
+        try:
+            request = self._gate.admit(scope, receive, send)
+            if scope["method"] == "POST":
+                await self._post(request)
+            elif request.may_be_handshake:
+                await self._handshake.serve_other(request)
+            else:
+                text = f"2026-07-28 takes POST only, got {scope['method']}"
+                raise Refusal(405, text.encode(), b"text/plain; charset=utf-8", ((b"allow", b"POST"),))
+        except Refusal as refusal:
+            await refusal.respond(send)
+
+    async def _post(self, request: HTTPRequest) -> None:
+        self._gate.check_post(request)
+        whole = await self._gate.read_body(request)
+        if whole is None:
+            return
+        message = _decoded(whole)
+        if _era(whole, message) == "modern":
+            await self._modern.serve(whole, message)
+        else:
+            await self._handshake.serve_post(whole, message)
+
+
+def _decoded(request: HTTPRequest) -> Message | Batch | DecodeError:
+    try:
+        return decode(request.body, allow_batch=request.may_be_handshake)
+    except DecodeError as error:
+        return error
+
+
+def _era(request: HTTPRequest, message: Message | Batch | DecodeError) -> Era:
+    if not isinstance(message, (Request, Notification)):
+        return "handshake" if request.may_be_handshake else "modern"
+    try:
+        if len(request.headers) != len(request.scope["headers"]):
+            _refuse_repeated(request)
+        version = request.version
+        if isinstance(message, Request) and version is not None:
+            _refuse_unknown(version, message)
+        return http_era(version, message)
+    except MCPError as error:
+        is_request = isinstance(message, Request)
+        raise Refusal.of_error(error, message.id if is_request else None, None if is_request else 400) from None
+
+
+def _refuse_unknown(version: str, request: Request) -> None:
+    """Refuses a version that only the header names. A modern request would name it in its body as well."""
+    if version in KNOWN_PROTOCOL_VERSIONS or claimed_version(request.params) is not None:
+        return
+    supported = ", ".join(KNOWN_PROTOCOL_VERSIONS)
+    text = f"Bad Request: Unsupported protocol version: {version}. Supported versions: {supported}"
+    raise Refusal.of_request(400, text, id=request.id)
+
+
+def _refuse_repeated(request: HTTPRequest) -> None:
+    names = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"])
+    repeated = find_duplicated_routing_header(names)
+    if repeated is not None:
+        raise MCPError(HEADER_MISMATCH, f"{repeated} header appears more than once")

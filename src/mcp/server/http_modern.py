@@ -1,0 +1,142 @@
+"""A POST of 2026-07-28: one request, answered with JSON or an event stream, and nothing that outlives it.
+
+Specification: basic/transports/streamable-http.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp.engine.dispatch import Engine, Reply
+from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request
+from mcp.protocol.eras import Envelope, read_envelope
+from mcp.protocol.headers import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    decode_header_value,
+)
+from mcp.protocol.param_headers import check_param_headers, header_map
+from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
+from mcp.server.http_gate import HTTPRequest, RawHeaders, Refusal
+from mcp.server.http_response import HTTPResponse, respond
+from mcp.server.http_watch import RequestWatch
+from mcp.shared.exceptions import MCPError
+from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
+from mcp.types.methods import METHODS
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from mcp.server.lowlevel.server import Server
+
+__all__ = ["ModernEndpoint"]
+
+logger = logging.getLogger(__name__)
+
+_METHOD = MCP_METHOD_HEADER.encode()
+_NAME = MCP_NAME_HEADER.encode()
+
+
+class ModernEndpoint:
+    """Answers the modern POSTs of one endpoint.
+
+    Args:
+        server: The server, for the input schemas that `Mcp-Param-*` headers are checked against.
+        engine: Its engine.
+        json_response: Answer with plain JSON always.
+        watch: Notices clients that hang up.
+    """
+
+    def __init__(
+        self, server: Server[Any], engine: Engine[Any, Any], *, json_response: bool, watch: RequestWatch
+    ) -> None:
+        self._server = server
+        self._engine = engine
+        self._json_only = json_response
+        self._watch = watch
+        self._header_maps: dict[str, tuple[Any, Mapping[tuple[str, ...], str]]] = {}
+
+    async def serve(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> None:
+        """Answers a POST.
+
+        Raises:
+            Refusal: It is not served.
+        """
+        call = self._call(request, message)
+        if call is None:
+            await respond(request.send, 202, [(b"content-length", b"0")], b"")
+            return
+        rpc, envelope = call
+        origin = HTTPOrigin(request.scope, request.receive, request.body)
+        exchange = HTTPExchange(origin, HTTPResponse(request.send), json_only=self._json_only)
+
+        async def work() -> None:
+            reply: Reply = await self._engine.handle(rpc, envelope, exchange)
+            status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
+            await exchange.answer(reply.frame, status)
+
+        await self._watch.run(exchange, request.receive, work)
+
+    # What the body says, and whether the headers say the same.
+
+    def _call(self, http: HTTPRequest, message: Message | Batch | DecodeError) -> tuple[Request, Envelope] | None:
+        """The request in a body; None for a notification, which is acknowledged and goes nowhere."""
+        if isinstance(message, DecodeError):
+            raise Refusal.of_error(message, message.id, status=400)
+        if isinstance(message, Notification):
+            logger.debug("acknowledged and dropped %s: 2026-07-28 has no notifications to servers", message.method)
+            return None
+        if not isinstance(message, Request):
+            raise Refusal.of_error(
+                MCPError(INVALID_REQUEST, "Body must be a single JSON-RPC request or notification object")
+            )
+        try:
+            envelope = read_envelope(message.params)
+            self._check_method_headers(http.scope, http.headers, message)
+            return message, envelope
+        except MCPError as error:
+            raise Refusal.of_error(error, message.id) from None
+
+    def _check_method_headers(self, scope: Scope, headers: RawHeaders, request: Request) -> None:
+        method = request.method
+        if headers.get(_METHOD, b"").decode("latin-1") != method:
+            raise MCPError(HEADER_MISMATCH, "mcp-method header does not match the request body's method")
+        spec = METHODS.get(method)
+        field = None if spec is None else spec.name_field
+        if field is None or request.params is None:
+            return
+        name = request.params.get(field)
+        if not isinstance(name, str):
+            return
+        if _header_text(headers.get(_NAME)) != name:
+            raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
+        if method == "tools/call" and self._server.get_tool_input_schema is not None:
+            self._check_param_headers(scope, name, request.params.get("arguments"))
+
+    def _check_param_headers(self, scope: Scope, tool: str, arguments: Any) -> None:
+        if not isinstance(arguments, dict):
+            arguments = {}
+        assert self._server.get_tool_input_schema is not None
+        schema = self._server.get_tool_input_schema(tool)
+        if schema is None:
+            return
+        known = self._header_maps.get(tool)
+        if known is None or known[0] is not schema:
+            known = self._header_maps[tool] = (schema, header_map(schema))
+        if not known[1]:
+            return
+        from starlette.datastructures import Headers
+
+        problem = check_param_headers(known[1], cast("dict[str, Any]", arguments), Headers(scope=scope))
+        if problem is not None:
+            raise MCPError(HEADER_MISMATCH, problem)
+
+
+def _header_text(value: bytes | None) -> str | None:
+    if value is None:
+        return None
+    text = value.decode("latin-1")
+    return decode_header_value(text) if not text.isascii() or text.startswith("=?") else text

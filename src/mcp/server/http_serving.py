@@ -1,0 +1,273 @@
+"""The POSTs and GETs of a session, once it is known which session that is.
+
+Specification: basic/transports of 2025-11-25, under "Sending Messages to the Server" and what follows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from mcp.engine.streams import to_frame
+from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId
+from mcp.server.handshake import negotiated_version
+from mcp.server.http_forward import Forwarder, event_of
+from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.server.http_response import HTTPResponse, RawHeader, respond
+from mcp.server.http_session import PRIMING_VERSION, PostOrigin, SessionPort
+from mcp.server.http_streams import Item, Reader, Stream
+from mcp.server.http_watch import RequestWatch
+from mcp.shared.message import SessionMessage
+from mcp.types.jsonrpc import JSONRPCError, JSONRPCResponse
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http import EventMessage, EventStore
+
+__all__ = ["SessionServing"]
+
+logger = logging.getLogger(__name__)
+
+_LAST_EVENT_ID = b"last-event-id"
+
+Opened = Callable[[], "tuple[RawHeader, ...]"]
+"""Called once `initialize` is answered, before the answer is sent; gives the headers to send with it."""
+
+
+class SessionServing:
+    """Serves the HTTP requests of sessions.
+
+    Args:
+        gate: Knows what clients accept.
+        watch: Notices clients that hang up.
+        json_only: Answer with plain JSON always.
+        retry: How long a client shall wait before it reconnects, in ms; None leaves it to the client.
+    """
+
+    def __init__(self, gate: HTTPGate, watch: RequestWatch, *, json_only: bool, retry: int | None) -> None:
+        self._gate = gate
+        self._watch = watch
+        self._json_only = json_only
+        self._retry = retry
+
+    async def post(
+        self,
+        session: SessionPort,
+        request: HTTPRequest,
+        message: Message | Batch | DecodeError,
+        opened: Opened | None = None,
+    ) -> None:
+        """Serves a POST.
+
+        Args:
+            session: Its session.
+            request: The HTTP request.
+            message: What its body holds.
+            opened: Called where the request opens the session.
+
+        Raises:
+            Refusal: It is not served.
+        """
+        if isinstance(message, Batch):
+            _check_batch(session, message)
+        ids = _answered_ids(message)
+        session.entered()
+        try:
+            if ids:
+                await self._answer(session, request, message, ids, opened)
+                return
+            await session.take(message, PostOrigin(request, session, None))
+            if isinstance(message, DecodeError):
+                raise Refusal.of_error(message, message.id, 400)
+            await respond(request.send, 202, [(b"content-length", b"0")], b"")
+        finally:
+            session.left()
+
+    async def _answer(
+        self,
+        session: SessionPort,
+        request: HTTPRequest,
+        message: Message | Batch | DecodeError,
+        ids: tuple[RequestId | None, ...],
+        opened: Opened | None,
+    ) -> None:
+        streams = session.streams
+        if streams.in_use(ids):
+            text = f"Request id {ids[0]!r} is in use by a request that still runs"
+            raise Refusal.of_request(400, text, id=ids[0])
+        primed = not self._json_only and streams.resumable and _primed(session, message)
+        stream = streams.open(ids, answer_only=self._json_only, primed=primed)
+        reader = stream.attach()
+        plain = self._json_only or not streams.resumable
+        forwarder = Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=plain, quiet=self._json_only)
+
+        async def work() -> None:
+            await session.take(message, PostOrigin(request, session, stream))
+            if opened is not None:
+                forwarder.response.headers = opened()
+            await forwarder.run()
+
+        await self._forward(stream, reader, forwarder, request, work)
+
+    async def _forward(
+        self,
+        stream: Stream,
+        reader: Reader,
+        forwarder: Forwarder,
+        request: HTTPRequest,
+        work: Callable[[], Awaitable[None]],
+    ) -> None:
+        try:
+            await self._watch.run(forwarder, request.receive, work)
+        finally:
+            stream.detach(reader)
+
+    # GET.
+
+    async def get(self, session: SessionPort, request: HTTPRequest) -> None:
+        """Serves a GET: the session's standalone stream, or the rest of the stream that the client lost.
+
+        Raises:
+            Refusal: It is not served.
+        """
+        if not self._gate.accepted(request)[1]:
+            raise Refusal.of_request(406, "Not Acceptable: Client must accept text/event-stream")
+        last = request.headers.get(_LAST_EVENT_ID)
+        store = session.streams.store
+        session.entered()
+        try:
+            if last is not None and store is not None:
+                await self._resume(session, request, store, last.decode("latin-1"))
+            else:
+                await self._standalone(session, request)
+        finally:
+            session.left()
+
+    async def _standalone(self, session: SessionPort, request: HTTPRequest) -> None:
+        stream = session.streams.standalone
+        assert stream is not None, "a session that can be found has a standalone stream"
+        if stream.reader is not None:
+            raise Refusal.of_request(409, "Conflict: Only one SSE stream is allowed per session")
+        reader = stream.attach()
+        if session.version >= PRIMING_VERSION:
+            session.streams.prime(stream)
+        forwarder = self._events(reader, request)
+
+        async def work() -> None:
+            # Begun at once: a client may wait for the headers before it goes on.
+            await forwarder.response.events(b"")
+            await forwarder.run()
+
+        await self._forward(stream, reader, forwarder, request, work)
+
+    def _events(self, reader: Reader, request: HTTPRequest) -> Forwarder:
+        return Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=False)
+
+    async def _resume(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> None:
+        replay = await _Replay.of(session, store, last)
+        stream = session.streams.find(replay.key)
+        response = HTTPResponse(request.send)
+        if stream is None:
+            # Nothing more is coming; but something may have been stored since the store was asked.
+            await replay.go_on(store)
+            await response.events(replay.events(self._retry), last=True)
+            return
+        # From here on the reader gets what is stored; what was stored since the store was asked is asked for again.
+        reader = stream.attach()
+        forwarder = Forwarder(reader, response, retry=self._retry, plain=False)
+
+        async def work() -> None:
+            await replay.go_on(store)
+            forwarder.skip(replay.ids)
+            await response.events(replay.events(self._retry), last=replay.complete)
+            if not replay.complete:
+                await forwarder.run()
+
+        await self._forward(stream, reader, forwarder, request, work)
+
+
+class _Replay:
+    """The events that a client has missed.
+
+    Attributes:
+        key: The stream that they are of.
+    """
+
+    def __init__(self, key: str, last: str, items: list[Item]) -> None:
+        self.key = key
+        self._last = last
+        self._items = items
+
+    @classmethod
+    async def of(cls, session: SessionPort, store: EventStore, last: str) -> _Replay:
+        """What the store has after an event.
+
+        Raises:
+            Refusal: The event is not of this session.
+        """
+        items, key = await _stored_after(store, last)
+        if key is None or not session.streams.owns(key):
+            # One answer for both, so that nobody learns which events other sessions have.
+            raise Refusal.of_request(400, "Bad Request: Last-Event-ID names no event of this session")
+        return cls(key, last, items)
+
+    async def go_on(self, store: EventStore) -> None:
+        """Adds what was stored meanwhile."""
+        last = self._items[-1].event_id if self._items else self._last
+        items, _ = await _stored_after(store, last or self._last)
+        self._items += items
+
+    @property
+    def ids(self) -> set[str | None]:
+        """The ids of the events."""
+        return {item.event_id for item in self._items}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stream's answer is among them."""
+        return any(item.final for item in self._items)
+
+    def events(self, retry: int | None) -> bytes:
+        """All of them, formatted."""
+        return b"".join(event_of(item, retry) for item in self._items)
+
+
+async def _stored_after(store: EventStore, last: str) -> tuple[list[Item], str | None]:
+    items: list[Item] = []
+
+    async def collect(event: EventMessage) -> None:
+        frame = to_frame(SessionMessage(event.message))
+        items.append(Item(frame, event.event_id, isinstance(event.message, (JSONRPCResponse, JSONRPCError))))
+
+    try:
+        key = await store.replay_events_after(last, collect)
+    except Exception:
+        logger.exception("replaying the events after %r failed", last)
+        return [], None
+    return items, key
+
+
+def _check_batch(session: SessionPort, batch: Batch) -> None:
+    if not session.takes_batches:
+        raise Refusal.of_request(400, "JSON-RPC batches are not supported in this protocol revision")
+    if any(isinstance(item, Request) and item.method == "initialize" for item in batch.items):
+        raise Refusal.of_request(400, "initialize must not be part of a JSON-RPC batch")
+
+
+def _answered_ids(message: Message | Batch | DecodeError) -> tuple[RequestId | None, ...]:
+    """The requests whose answer a POST waits for; None stands for the error about what is no message."""
+    if isinstance(message, Request):
+        return (message.id,)
+    if not isinstance(message, Batch):
+        return ()
+    ids = tuple(item.id for item in message.items if isinstance(item, Request))
+    if not ids and any(isinstance(item, DecodeError) and item.response_id is None for item in message.items):
+        return (None,)
+    return ids
+
+
+def _primed(session: SessionPort, message: Message | Batch | DecodeError) -> bool:
+    version = session.version
+    if isinstance(message, Request) and message.method == "initialize":
+        version = negotiated_version((message.params or {}).get("protocolVersion"))
+    return version >= PRIMING_VERSION

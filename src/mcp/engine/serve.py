@@ -69,6 +69,7 @@ class _Connection:
         self._running: dict[RequestId, _Running] = {}
         self._notifications: deque[Notification] = deque()
         self._delivering = False
+        self._refused = False
         self._reading = anyio.CancelScope()
         self.failure: Exception | None = None
 
@@ -81,8 +82,9 @@ class _Connection:
                     return
                 for frame in frames:
                     self._take(frame)
-                if len(self._running) >= MAX_RUNNING_REQUESTS:
-                    # The peer floods. Refusals are short, but they too must not pile up before one that never reads.
+                if self._refused:
+                    # Refusals are short, but they too must not pile up before a peer that floods and never reads.
+                    self._refused = False
                     await self._link.drain()
 
     def _take(self, frame: Frame) -> None:
@@ -102,6 +104,7 @@ class _Connection:
 
     def _refuse_broken(self, error: DecodeError) -> None:
         if error.response_id is None:
+            self._refused = True
             self._send(encode_error(error.id, error.code, error.message))
         else:
             logger.debug("ignored an answer to %r, which is none: %s", error.response_id, error.message)
@@ -122,6 +125,7 @@ class _Connection:
         self._refuse(request, problem)
 
     def _refuse(self, request: Request, problem: MCPError) -> None:
+        self._refused = True
         self._send(encode_error(request.id, problem.code, problem.message, problem.data))
 
     async def _serve(self, request: Request, running: "_Running") -> None:

@@ -108,7 +108,7 @@ class ModernEndpoint:
         max_request_body_size: int,
     ) -> None:
         if max_request_body_size <= 0:
-            raise ValueError(f"max_request_body_size must be positive, got {max_request_body_size}")
+            raise ValueError(f"max_request_body_size must be a positive number of bytes, got {max_request_body_size}")
         self._server = server
         self._json_only = json_response
         self._guard = HostGuard(security_settings)

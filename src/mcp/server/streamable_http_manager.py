@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -49,7 +50,8 @@ def refuse_unbuilt(**arguments: Any) -> None:
     Raises:
         NotImplementedError: One of them asks for something.
     """
-    asked = [name for name, value in arguments.items() if value]
+    # Not by their truth: an object that is asked for may be an empty container.
+    asked = [name for name, value in arguments.items() if value is not None and value is not False]
     if asked:
         names = ", ".join(f"{name}=" for name in asked)
         raise NotImplementedError(
@@ -73,7 +75,7 @@ class StreamableHTTPSessionManager:
 
     Raises:
         NotImplementedError: An argument asks for something that is not built yet.
-        ValueError: `max_request_body_size` is not positive.
+        ValueError: A size, a number or a timeout is not positive.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class StreamableHTTPSessionManager:
         max_sessions: int | None = DEFAULT_MAX_SESSIONS,
     ) -> None:
         refuse_unbuilt(event_store=event_store, stateless=stateless, retry_interval=retry_interval)
+        _check_session_limits(session_idle_timeout, max_sessions)
         self.app = app
         self.event_store = event_store
         self.json_response = json_response
@@ -161,6 +164,13 @@ class StreamableHTTPSessionManager:
                 await self._late.open()
         assert self._engine is not None
         return self._engine
+
+
+def _check_session_limits(idle_timeout: float | None, max_sessions: int | None) -> None:
+    if idle_timeout is not None and not 0 < idle_timeout < inf:
+        raise ValueError(f"session_idle_timeout must be a positive, finite number of seconds, got {idle_timeout}")
+    if max_sessions is not None and max_sessions <= 0:
+        raise ValueError(f"max_sessions must be a positive number of sessions or None, got {max_sessions}")
 
 
 class StreamableHTTPASGIApp:

@@ -484,6 +484,7 @@ async def test_a_link_that_knows_why_it_ended_says_so() -> None:
         error = await call.result()
         assert isinstance(error, ProcessExitedError)
         assert error.exit_code == 3
+        await requester.aclose()
         with pytest.raises(ProcessExitedError, match="exited with code 3"):
             await requester.request(9, "acme/do", {}, NO_OPTIONS)
 

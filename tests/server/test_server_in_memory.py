@@ -178,7 +178,7 @@ async def test_a_time_limit_cancels_the_handler(seconds: float) -> None:
         with pytest.raises(RequestTimeoutError) as raised:
             await send(client, "acme/do", request_read_timeout_seconds=seconds)
         assert raised.value.code == -32001
-        assert raised.value.message == f"Timed out after {seconds:g}s waiting for 'acme/do'"
+        assert raised.value.message == f"Timed out after {max(seconds, 0):g}s waiting for 'acme/do'"
         assert handler.ended.is_set()
 
 

@@ -84,6 +84,13 @@ class Call:
         self._hung_up = True
         self._notify()
 
+    async def trickle(self, chunk: bytes) -> None:
+        """Sends more than the body, and waits until the application has taken it."""
+        self._chunks.append(chunk)
+        self._notify()
+        while self._chunks:
+            await self._changed.wait()
+
     async def finished(self) -> None:
         """Waits until the application has returned."""
         while not self.ended:
@@ -111,13 +118,14 @@ class Call:
     # The application's end.
 
     async def receive(self) -> dict[str, Any]:
-        if self._chunks and not self._hung_up:
-            chunk = self._chunks.pop(0)
-            self.received_bytes += len(chunk)
-            return {"type": "http.request", "body": chunk, "more_body": bool(self._chunks)}
-        while not self._hung_up:
+        while not self._chunks and not self._hung_up:
             await self._changed.wait()
-        return {"type": "http.disconnect"}
+        if self._hung_up:
+            return {"type": "http.disconnect"}
+        chunk = self._chunks.pop(0)
+        self.received_bytes += len(chunk)
+        self._notify()
+        return {"type": "http.request", "body": chunk, "more_body": bool(self._chunks)}
 
     async def send(self, message: Any) -> None:
         await anyio.lowlevel.checkpoint()

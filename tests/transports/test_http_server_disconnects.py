@@ -100,6 +100,16 @@ async def test_a_handler_that_does_not_give_up_is_not_heard() -> None:
     assert call.sent == []
 
 
+async def test_only_hanging_up_is_hanging_up() -> None:
+    waiting = Waiting()
+    async with serving(waiting.server) as app, calling(app, headers("acme/do"), BODY) as call:
+        await waiting.started.wait()
+        await call.trickle(b"more than the body")
+        waiting.go_on.set()
+        await call.finished()
+    assert call.answer.status == 200
+
+
 async def test_the_server_goes_on_after_a_client_hung_up() -> None:
     waiting = Waiting()
     async with serving(waiting.server) as app:

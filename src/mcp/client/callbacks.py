@@ -41,7 +41,7 @@ class SamplingFnT(Protocol):
     """Answers `sampling/createMessage`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams, /
     ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
         """Samples a message from the client's model, or returns an error."""
         ...
@@ -51,7 +51,7 @@ class ElicitationFnT(Protocol):
     """Answers `elicitation/create`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: types.ElicitRequestParams
+        self, context: ClientRequestContext, params: types.ElicitRequestParams, /
     ) -> types.ElicitResult | types.ErrorData:
         """Asks the user, or returns an error."""
         ...
@@ -60,7 +60,7 @@ class ElicitationFnT(Protocol):
 class ListRootsFnT(Protocol):
     """Answers `roots/list`."""
 
-    async def __call__(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
+    async def __call__(self, context: ClientRequestContext, /) -> types.ListRootsResult | types.ErrorData:
         """Lists the client's root directories, or returns an error."""
         ...
 
@@ -68,7 +68,7 @@ class ListRootsFnT(Protocol):
 class LoggingFnT(Protocol):
     """Takes the server's log messages."""
 
-    async def __call__(self, params: types.LoggingMessageNotificationParams) -> None:
+    async def __call__(self, params: types.LoggingMessageNotificationParams, /) -> None:
         """Takes one log message."""
         ...
 
@@ -76,7 +76,7 @@ class LoggingFnT(Protocol):
 class MessageHandlerFnT(Protocol):
     """Takes every notification of the server's, and what goes wrong on the connection."""
 
-    async def __call__(self, message: types.ServerNotification | Exception) -> None:
+    async def __call__(self, message: types.ServerNotification | Exception, /) -> None:
         """Takes one of them."""
         ...
 
@@ -84,7 +84,7 @@ class MessageHandlerFnT(Protocol):
 class ProgressFnT(Protocol):
     """Takes progress reports of one call."""
 
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+    async def __call__(self, progress: float, total: float | None, message: str | None, /) -> None:
         """Takes one report.
 
         Args:

@@ -150,8 +150,8 @@ class UrlElicitationRequiredError(MCPError):
 
         if error.code != URL_ELICITATION_REQUIRED:
             raise ValueError(f"expected error code {URL_ELICITATION_REQUIRED}, got {error.code}")
-        data: Any = error.data
-        items: Any = cast("Any", data).get("elicitations") if isinstance(data, dict) else None
+        data: Any = {} if error.data is None else error.data
+        items: Any = cast("Any", data).get("elicitations", []) if isinstance(data, dict) else None
         if not isinstance(items, list):
             raise ValueError("the data of an error -32042 must be an object with a list of elicitations")
         elicitations = [ElicitRequestURLParams.model_validate(item) for item in cast("list[Any]", items)]

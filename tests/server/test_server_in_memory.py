@@ -297,6 +297,22 @@ async def test_a_handler_may_be_a_client_of_the_same_server() -> None:
 # The end.
 
 
+async def test_leaving_a_client_ends_the_calls_of_other_tasks() -> None:
+    handler = Waiting()
+    client = Client(server_with(handler), mode="2026-07-28")
+    await client.__aenter__()
+
+    async def call() -> None:
+        with pytest.raises(ConnectionClosedError):
+            await send(client, "acme/do")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await handler.started.wait()
+        await client.__aexit__(None, None, None)
+    assert handler.ended.is_set()
+
+
 async def test_a_closed_connection_takes_no_more_requests() -> None:
     async def sink(method: str, params: dict[str, Any] | None) -> None:
         raise AssertionError("nothing is sent")

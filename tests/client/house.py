@@ -43,7 +43,9 @@ async def miscount(ctx: Context, arguments: dict[str, Any]) -> Result:
 
 async def look(ctx: Context, arguments: dict[str, Any]) -> Result:
     """Says what the server saw of the request."""
-    seen = {"meta": ctx.meta, "version": ctx.protocol_version, "arguments": arguments}
+    seen: dict[str, Any] = {"meta": ctx.meta, "version": ctx.protocol_version, "arguments": arguments}
+    if ctx.request is not None:
+        seen["headers"] = dict(ctx.request.headers)
     return text(json.dumps(seen))
 
 

@@ -222,8 +222,26 @@ async def test_a_server_that_lists_no_tools_can_be_called(caplog: pytest.LogCapt
     shop = Shop(INTEGER, {"x": "many"})
     async with Client(Server("shop", on_call_tool=shop.call_tool)) as client:
         with caplog.at_level(logging.DEBUG, "client"):
+            for _ in range(2):
+                assert (await client.call_tool("sell")).structured_content == {"x": "many"}
+    assert not caplog.records
+
+
+async def test_a_listing_that_fails_is_tried_again_with_the_next_call(caplog: pytest.LogCaptureFixture) -> None:
+    listings: list[bool] = []
+
+    async def list_tools(ctx: house.Context, params: house.Page) -> types.ListToolsResult:
+        listings.append(True)
+        if len(listings) == 1:
+            raise MCPError(-32000, "try later")
+        return types.ListToolsResult(tools=[types.Tool(name="sell", input_schema={"type": "object"})])
+
+    shop = Shop(INTEGER, {"x": "many"})
+    async with Client(Server("shop", on_list_tools=list_tools, on_call_tool=shop.call_tool)) as client:
+        for _ in range(3):
             assert (await client.call_tool("sell")).structured_content == {"x": "many"}
-    assert "tools/list failed, so results of sell go unchecked: Method not found" in caplog.text
+    assert len(listings) == 2
+    assert "tools/list failed, so this result of tool sell goes unchecked: try later" in caplog.text
 
 
 async def test_the_page_with_the_tool_is_looked_for() -> None:

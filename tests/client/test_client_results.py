@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import house
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mcp import Client, MCPError, types
 from mcp.server import Server
@@ -181,6 +181,28 @@ class Own(types.Request[types.RequestParams | None, Literal["acme/own"]]):
 
 class OwnResult(types.Result):
     size: int
+
+
+class Receipt(types.Result):
+    result_type: Literal["receipt"]
+    token: str
+
+
+async def test_a_message_may_have_a_result_of_a_kind_that_its_model_knows() -> None:
+    async with Client(saying("acme/own", {"resultType": "receipt", "token": "t1"})) as client:
+        assert (await client.session.send_request(Own(), Receipt)).token == "t1"
+        with pytest.raises(MalformedResultError, match="resultType 'receipt' is not one that this client knows"):
+            await client.session.send_request(Own(), OwnResult)
+
+
+async def test_a_message_may_be_answered_with_a_request_for_input() -> None:
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name="add"))
+    either: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+    async with Client(saying("tools/call", ASK)) as client:
+        assert (await client.session.send_request(request, types.InputRequiredResult)).request_state == "s1"
+        assert isinstance(await client.session.send_request(request, either), types.InputRequiredResult)
+        with pytest.raises(RuntimeError, match="needs input to go on with 'tools/call'"):
+            await client.session.send_request(request, types.CallToolResult)
 
 
 @pytest.mark.parametrize("result", [{}, {"size": "big"}], ids=str)

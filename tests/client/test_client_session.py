@@ -177,6 +177,30 @@ async def test_ids_are_numbers_that_count_and_a_progress_token_is_the_id() -> No
             await peer.answer(second, {"content": [], "isError": True})
 
 
+async def test_a_progress_token_of_the_callers_own_has_the_name_it_has_on_the_wire() -> None:
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write) as session, anyio.create_task_group() as group:
+            params = types.PaginatedRequestParams(_meta={"progress_token": "mine", "acme/k": 1})
+
+            async def list_prompts() -> None:
+                await session.list_prompts(params=params)
+
+            group.start_soon(list_prompts)
+            request = await peer.request()
+            meta = (request.params or {})["_meta"]
+            assert (meta["progressToken"], meta["acme/k"]) == ("mine", 1)
+            assert "progress_token" not in meta
+            await peer.answer(request, {"prompts": []})
+
+            async def get_prompt() -> None:
+                await session.get_prompt("greet", meta={"progress_token": "mine"})
+
+            group.start_soon(get_prompt)
+            request = await peer.request()
+            assert (request.params or {})["_meta"]["progressToken"] == "mine"
+            await peer.answer(request, {"messages": []})
+
+
 async def test_an_abandoned_request_is_cancelled_at_the_server() -> None:
     with Peer() as peer:
         async with ClientSession(peer.read, peer.write) as session:

@@ -79,12 +79,7 @@ async def test_clients_may_come_and_go_at_the_same_time(house_url: str) -> None:
     assert await asyncio.gather(*(visit(number) for number in range(20))) == [{"sum": number} for number in range(20)]
 
 
-async def test_calls_that_are_pending_when_a_client_is_left_fail(
-    target: Target, request: pytest.FixtureRequest
-) -> None:
-    if isinstance(target, Server):
-        reason = "in this process a handler goes on when its client is left, and its caller waits for it"
-        request.applymarker(pytest.mark.xfail(reason=reason))
+async def test_calls_that_are_pending_when_a_client_is_left_fail(target: Target) -> None:
     begun = asyncio.Semaphore(0)
 
     async def count(progress: float, total: float | None, message: str | None) -> None:
@@ -95,7 +90,7 @@ async def test_calls_that_are_pending_when_a_client_is_left_fail(
     for _ in calls:
         await begun.acquire()
     await client.__aexit__(None, None, None)
-    await asyncio.wait(calls, timeout=2 if not isinstance(target, Server) else 0.1)
+    await asyncio.wait(calls, timeout=2)
     assert [type(call.exception()) if call.done() else None for call in calls] == [ConnectionClosedError] * 3
 
 

@@ -9,6 +9,7 @@ from house import Target
 from pydantic import BaseModel, TypeAdapter
 
 from mcp import Client, MCPError, types
+from mcp.shared.exceptions import RequestTimeoutError
 from mcp.shared.message import ClientMessageMetadata
 
 pytestmark = pytest.mark.anyio
@@ -237,7 +238,22 @@ async def test_a_message_keeps_its_meta(client: Client) -> None:
     assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
 
 
-async def test_a_message_may_have_its_own_time_limit_headers_and_progress(client: Client) -> None:
+async def test_a_message_may_have_its_own_time_limit(client: Client) -> None:
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name="wait"))
+    with pytest.raises(RequestTimeoutError, match=r"after 0\.05s"):
+        await client.session.send_request(request, types.CallToolResult, 0.05)
+
+
+async def test_a_message_may_have_its_own_http_headers(client: Client, house_url: str) -> None:
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name="look"))
+    metadata = ClientMessageMetadata(headers={"x-trace": "t1"})
+    result = await client.session.send_request(request, types.CallToolResult, metadata=metadata)
+    assert isinstance(result.content[0], types.TextContent)
+    headers = json.loads(result.content[0].text).get("headers")
+    assert headers is None if client.server != house_url else headers["x-trace"] == "t1"
+
+
+async def test_a_message_may_have_progress(client: Client) -> None:
     steps: list[float] = []
 
     async def climbed(progress: float, total: float | None, message: str | None) -> None:
@@ -245,11 +261,7 @@ async def test_a_message_may_have_its_own_time_limit_headers_and_progress(client
 
     params = types.CallToolRequestParams(name="climb", arguments={"steps": 3})
     await client.session.send_request(
-        types.CallToolRequest(params=params),
-        types.CallToolResult,
-        30.0,
-        ClientMessageMetadata(headers={"x-trace": "t1"}),
-        climbed,
+        types.CallToolRequest(params=params), types.CallToolResult, progress_callback=climbed
     )
     assert steps == [1, 2, 3]
 
@@ -257,6 +269,14 @@ async def test_a_message_may_have_its_own_time_limit_headers_and_progress(client
 async def test_a_request_may_be_sent_by_the_name_of_its_method(client: Client) -> None:
     result = await client.session.request("acme/twice", TwiceParams(number=3), Doubled, meta={"acme/k": 1})
     assert result.doubled == 6
+
+
+async def test_params_that_are_sent_by_name_keep_their_meta(client: Client) -> None:
+    params = types.CallToolRequestParams(name="look", _meta={"acme/k": 1, "acme/m": 1})
+    result = await client.session.request("tools/call", params, types.CallToolResult, meta={"acme/m": 2})
+    assert isinstance(result.content[0], types.TextContent)
+    meta = json.loads(result.content[0].text)["meta"]
+    assert (meta["acme/k"], meta["acme/m"]) == (1, 2)
 
 
 async def test_a_method_that_nobody_handles_is_an_error_that_names_it(client: Client) -> None:

@@ -20,6 +20,7 @@ MOST_BYTES: Final = 20_000
 REFUSALS: Final = {400, 403, 404, 405, 406, 413, 415, 421}
 HEADERS: Final = {
     "host": "127.0.0.1:8000",
+    "content-length": "1",
     "content-type": "application/json",
     "accept": "application/json, text/event-stream",
     "mcp-protocol-version": "2026-07-28",
@@ -37,19 +38,14 @@ def _call(tool: str, more_headers: Mapping[str, str] | None = None, **arguments:
     return _text(request(1, "tools/call", name=tool, arguments=arguments), **headers)
 
 
-PLACE: Final = {
-    "mcp-method": "tools/call",
-    "mcp-name": "echo",
-    "mcp-param-place": "=?base64?xb51?=",
-    "mcp-param-number": "4",
-}
+PLACE: Final = {"mcp-param-place": "=?base64?xb51?=", "mcp-param-number": "4"}
 CORPUS: Final = (
     _text(request("a", "server/discover"), **{"mcp-method": "server/discover"}),
     _text(request(1, "tools/list"), **{"mcp-method": "tools/list", "origin": "http://localhost:8000"}),
     _call("echo", PLACE, place="žu", n=4),
     _text(request(3, "resources/read", uri="a://b"), **{"mcp-method": "resources/read", "mcp-name": "a://b"}),
     _text({"jsonrpc": "2.0", "method": "notifications/of_ours", "params": {"_meta": META}}, **{"mcp-method": "x"}),
-    *map(_call, ("report", "fail", "refuse", "wait", "surrogate", "no such tool")),
+    *map(_call, ("report", "fail", "refuse", "wait", "surrogate", "surrogate refusal", "no such tool")),
 )
 
 

@@ -59,6 +59,8 @@ async def _call_tool(ctx: Context, params: types.CallToolRequestParams) -> types
     if params.name == "wait":
         for _ in range(5):
             await anyio.lowlevel.checkpoint()
+    if params.name == "surrogate refusal":
+        raise MCPError(1, "\udcff", {"\udcff": arguments})
     if params.name == "surrogate":
         return types.CallToolResult(content=[types.TextContent(text="\udcff")])
     return types.CallToolResult(content=[types.TextContent(text=str(arguments)[:200])], structured_content=arguments)
@@ -164,7 +166,8 @@ _STRICT: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 ODD_VALUES: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1.5, 1e308, 2**63, -(2**64), 10**30, "", " ", "\x00", "é😀", "x" * 300, "2026-07-28"),
-    *("1999-01-01", "2025-11-25", "tools/call", "initialize", "ping", "echo", "wait", "fail", "report", "surrogate"),
+    *("1999-01-01", "2025-11-25", "tools/call", "initialize", "ping", "echo", "wait", "fail", "report"),
+    *("surrogate", "surrogate refusal"),
     *([], [[]], {}, {"a": {}}, [1, "a", None], {"": None}, {"name": "x"}, {"_meta": META}, [0] * 100),
 )
 
@@ -187,7 +190,8 @@ def _odd(random: Random) -> Any:
 
 FRAGMENTS: Final = (
     *(b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b" ", b"\n", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf"),
-    *(b"null", b"true", b"NaN", b"0", b"-0", b"1e999", b"1" * 400, b"\\ud83d", b"\\u0000", b"\xed\xa0\x80"),
+    *(b"null", b"true", b"NaN", b"0", b"-0", b"1e999", b"1" * 400, b"1" * 4301),
+    *(b"\\ud83d", b"\\u0000", b"\xed\xa0\x80"),
     *(b'"id":2,', b'"id":null,', b'"result":{},', b'"error":{"code":1,"message":""},', b'"method":"ping",'),
     *(b"[" * 150, b'{"a":' * 150, b"[" * 3000, b'"jsonrpc":"2.0",', b"\r\n\r\n", b"\n\n", b"=?base64?", b"?="),
 )

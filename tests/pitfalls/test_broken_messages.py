@@ -1,11 +1,16 @@
 """Reports about one bad message that ended, or froze, a whole connection."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from typing import Any
 
 import anyio
 import pytest
 from connections import (
+    PROGRAM,
     SECONDS_OF_PATIENCE,
     Transport,
     connected,
@@ -78,6 +83,29 @@ async def test_b11_a_malformed_body_is_answered_and_the_next_one_is_served() -> 
             assert response.status_code == 400
             assert (response.json()["error"]["code"], response.json()["id"]) == (code, id)
         assert (await post(url, GOOD, **GOOD_HEADERS)).json()["id"] == 100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes that do not block")
+def test_b11_a_peer_that_floods_and_never_reads_is_not_answered_without_end() -> None:
+    """Now that bad lines are answered, the answers must not fill the memory where nobody takes them."""
+    process = subprocess.Popen([sys.executable, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    taken, last_taken = 0, time.monotonic()
+    while taken < 20_000_000 and time.monotonic() - last_taken < 1:
+        try:
+            taken += os.write(process.stdin.fileno(), b"x" * 99 + b"\n")
+            last_taken = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.001)
+    assert taken < 20_000_000
+
+    os.set_blocking(process.stdin.fileno(), True)
+    answers, _ = process.communicate(b"\n" + GOOD + b"\n", timeout=SECONDS_OF_PATIENCE)
+
+    assert answers.count(b'"code":-32700') == -(-taken // 100)
+    assert json.loads(answers.splitlines()[-1])["id"] == 100
+    assert process.returncode == 0
 
 
 UNREADABLE_ANSWERS = [

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 import anyio
+import anyio.lowlevel
 import pytest
 from connections import (
     SECONDS_OF_PATIENCE,

@@ -56,16 +56,18 @@ async def test_a_session_knows_the_client() -> None:
         ({"elicitation": {}}, True),
         ({"elicitation": {"form": {}}}, True),
         ({"elicitation": {"form": {}, "url": {}}}, True),
-        ({"roots": {}}, False),
+        ({"roots": {}}, True),
+        ({"roots": {"listChanged": True}}, True),
+        ({"roots": {"listChanged": False}}, False),
         ({"sampling": {}}, False),
         ({"experimental": {"acme": {"a": 1}}}, False),
     ],
 )
 async def test_a_handler_can_ask_what_the_client_is_capable_of(capability: dict[str, Any], declared: bool) -> None:
-    async def elicit(*_: Any) -> Any:
+    async def callback(*_: Any) -> Any:
         raise AssertionError("never asked")
 
-    ctx = await context_of({}, elicitation_callback=elicit)
+    ctx = await context_of({}, elicitation_callback=callback, list_roots_callback=callback)
     wanted = types.ClientCapabilities.model_validate(capability)
     assert ctx.session.check_client_capability(wanted) is declared
 

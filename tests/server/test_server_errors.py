@@ -147,6 +147,16 @@ async def test_a_result_that_is_nested_too_deeply_to_be_read_is_an_error(levels:
         assert (await refusal(client, "tools/call", CALL)).code == -32603
 
 
+async def test_an_error_whose_data_is_nested_too_deeply_to_be_read_is_an_error_too() -> None:
+    async with connected(server_raising(MCPError(7, "m", nested(220)))) as client:
+        assert (await refusal(client, "tools/call", CALL)).code == -32603
+
+
+async def test_params_that_are_nested_too_deeply_to_be_read_are_refused() -> None:
+    async with connected(server_returning({"content": []})) as client:
+        assert (await refusal(client, "tools/call", {**CALL, "arguments": nested(220)})).code == -32700
+
+
 @pytest.mark.parametrize("unsendable", [object(), {"a": "\ud800"}, endless()])
 async def test_an_error_whose_data_has_no_json_form_is_an_internal_error(unsendable: Any) -> None:
     async with connected(server_raising(MCPError(7, "m", unsendable))) as client:

@@ -178,7 +178,7 @@ async def test_a_time_limit_cancels_the_handler(seconds: float) -> None:
         with pytest.raises(RequestTimeoutError) as raised:
             await send(client, "acme/do", request_read_timeout_seconds=seconds)
         assert raised.value.code == -32001
-        assert raised.value.message == f"Timed out after {seconds:g}s waiting for 'acme/do'"
+        assert raised.value.message == f"Timed out after {max(seconds, 0):g}s waiting for 'acme/do'"
         assert handler.ended.is_set()
 
 
@@ -295,6 +295,22 @@ async def test_a_handler_may_be_a_client_of_the_same_server() -> None:
 
 
 # The end.
+
+
+async def test_leaving_a_client_ends_the_calls_of_other_tasks() -> None:
+    handler = Waiting()
+    client = Client(server_with(handler), mode="2026-07-28")
+    await client.__aenter__()
+
+    async def call() -> None:
+        with pytest.raises(ConnectionClosedError):
+            await send(client, "acme/do")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await handler.started.wait()
+        await client.__aexit__(None, None, None)
+    assert handler.ended.is_set()
 
 
 async def test_a_closed_connection_takes_no_more_requests() -> None:

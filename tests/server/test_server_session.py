@@ -40,6 +40,7 @@ async def test_progress_reaches_the_callback_before_the_call_returns() -> None:
 async def test_progress_that_nobody_asked_for_is_not_sent() -> None:
     async def work(ctx: Context) -> None:
         await ctx.session.report_progress(1)
+        await ctx.session.send_progress_notification("a token of nobody's", 1)
 
     assert await received_when(work) == []
 
@@ -280,11 +281,14 @@ async def test_a_context_over_an_exchange_reports_logs_and_asks() -> None:
         await context.log("info", "dropped")  # pyright: ignore[reportDeprecated]
     with pytest.warns(MCPDeprecationWarning):
         await context.log("error", "sent", "lg", meta={"a": 1})  # pyright: ignore[reportDeprecated]
+    with pytest.warns(MCPDeprecationWarning):
+        await context.log("error", "bare")  # pyright: ignore[reportDeprecated]
     assert exchange.notified == [
         ("notifications/progress", {"progressToken": "p", "progress": 1, "total": 2, "message": "m"}),
         ("notifications/progress", {"progressToken": "p", "progress": 2}),
         ("acme/x", {}),
         ("notifications/message", {"level": "error", "data": "sent", "logger": "lg", "_meta": {"a": 1}}),
+        ("notifications/message", {"level": "error", "data": "bare"}),
     ]
     assert not context.cancel_requested.is_set()
     exchange.cancelled()

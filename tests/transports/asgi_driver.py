@@ -84,6 +84,13 @@ class Call:
         self._hung_up = True
         self._notify()
 
+    async def trickle(self, chunk: bytes) -> None:
+        """Sends more than the body, and waits until the application has taken it."""
+        self._chunks.append(chunk)
+        self._notify()
+        while self._chunks:
+            await self._changed.wait()
+
     async def finished(self) -> None:
         """Waits until the application has returned."""
         while not self.ended:
@@ -111,13 +118,14 @@ class Call:
     # The application's end.
 
     async def receive(self) -> dict[str, Any]:
-        if self._chunks and not self._hung_up:
-            chunk = self._chunks.pop(0)
-            self.received_bytes += len(chunk)
-            return {"type": "http.request", "body": chunk, "more_body": bool(self._chunks)}
-        while not self._hung_up:
+        while not self._chunks and not self._hung_up:
             await self._changed.wait()
-        return {"type": "http.disconnect"}
+        if self._hung_up:
+            return {"type": "http.disconnect"}
+        chunk = self._chunks.pop(0)
+        self.received_bytes += len(chunk)
+        self._notify()
+        return {"type": "http.request", "body": chunk, "more_body": bool(self._chunks)}
 
     async def send(self, message: Any) -> None:
         await anyio.lowlevel.checkpoint()
@@ -135,13 +143,9 @@ class Call:
         self._changed = anyio.Event()
 
 
-@asynccontextmanager
-async def calling(
-    app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
-) -> AsyncGenerator[Call, None]:
-    """Sends one request; in the block the application answers it."""
-    call = Call([body] if isinstance(body, bytes) else body)
-    scope = {
+def scope_of(pairs: Pairs, verb: str, path: str) -> dict[str, Any]:
+    """The ASGI scope of a request."""
+    return {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
@@ -156,9 +160,17 @@ async def calling(
         "server": ("127.0.0.1", 8000),
     }
 
+
+@asynccontextmanager
+async def calling(
+    app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
+) -> AsyncGenerator[Call, None]:
+    """Sends one request; in the block the application answers it."""
+    call = Call([body] if isinstance(body, bytes) else body)
+
     async def run() -> None:
         try:
-            await app(scope, call.receive, call.send)
+            await app(scope_of(pairs, verb, path), call.receive, call.send)
         finally:
             call.end()
 
@@ -172,8 +184,8 @@ async def ask(
     app: Any, pairs: Pairs, body: bytes | Sequence[bytes], *, verb: str = "POST", path: str = "/mcp"
 ) -> Answer:
     """Sends one request and waits for the whole answer."""
-    async with calling(app, pairs, body, verb=verb, path=path) as call:
-        await call.finished()
+    call = Call([body] if isinstance(body, bytes) else body)
+    await app(scope_of(pairs, verb, path), call.receive, call.send)
     return call.answer
 
 

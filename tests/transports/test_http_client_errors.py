@@ -118,7 +118,7 @@ async def test_accepting_a_request_without_an_answer_is_an_error() -> None:
         (b'{"jsonrpc":"2.0","id":1,"result":NaN}', PARSE_ERROR, "no JSON-RPC message"),
         (b'{"jsonrpc":"2.0","id":1,"result":3}', INVALID_REQUEST, "result must be an object"),
         (b'{"jsonrpc":"2.0","id":2,"result":{}}', INVALID_REQUEST, "Its body does not answer the request 1"),
-        (b'{"jsonrpc":"2.0","id":"1","result":{}}', INVALID_REQUEST, "Its body does not answer the request 1"),
+        (b'{"jsonrpc":"2.0","id":"2","result":{}}', INVALID_REQUEST, "Its body does not answer the request 1"),
         (b'{"jsonrpc":"2.0","method":"x"}', INVALID_REQUEST, "Its body does not answer the request 1"),
     ],
 )

@@ -188,22 +188,22 @@ async def test_notifications_sent_at_once_start_one_stream() -> None:
 
 
 async def test_the_answer_is_the_last_thing_sent() -> None:
-    go_on = anyio.Event()
     kept: list[Context] = []
+    background = anyio.create_task_group()
 
-    async with anyio.create_task_group() as group:
+    async def report(ctx: Context) -> dict[str, Any]:
+        kept.append(ctx)
+        await ctx.session.report_progress(0)
+        for number in range(5):
+            background.start_soon(ctx.session.report_progress, number)
+        return {"done": True}
 
-        async def report(ctx: Context) -> dict[str, Any]:
-            kept.append(ctx)
-            await ctx.session.report_progress(0)
-            for number in range(5):
-                group.start_soon(ctx.session.report_progress, number)
-            return {"done": True}
-
-        answer = await answer_of(report, {"progressToken": "tok"})
-        go_on.set()
-    assert answer.chunks[-1] == event(RESULT)
-    await kept[0].session.report_progress(9)
+    async with serving(server_that(report)) as app:
+        body = message("acme/do", meta={"progressToken": "tok"})
+        async with calling(app, headers("acme/do"), body) as call, background:
+            await call.finished()
+        await kept[0].session.report_progress(9)
+    assert call.answer.chunks[-1] == event(RESULT)
 
 
 async def test_an_error_after_the_first_event_is_the_last_event() -> None:

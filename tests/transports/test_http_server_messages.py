@@ -163,6 +163,15 @@ async def test_initialize_under_a_modern_header_is_not_found() -> None:
     assert answer.error == (404, -32601, "Method not found")
 
 
+@pytest.mark.parametrize("header", [None, "2025-11-25"])
+async def test_a_handshake_is_told_what_is_served(header: str | None) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+    async with serving(server()) as app:
+        answer = await ask(app, headers("initialize", mcp_protocol_version=header, mcp_method=None), body)
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32022)
+    assert answer.json["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
+
+
 @pytest.mark.parametrize("ignored", ["mcp-session-id", "last-event-id"])
 async def test_headers_of_other_revisions_are_ignored(ignored: str) -> None:
     async with serving(server()) as app:
@@ -249,81 +258,6 @@ async def test_other_headers_may_be_given_twice() -> None:
     pairs = [*headers("server/discover"), (b"x-forwarded-for", b"a"), (b"x-forwarded-for", b"b")]
     async with serving(server()) as app:
         assert (await ask(app, pairs, message("server/discover"))).status == 200
-
-
-# Arguments in headers.
-
-REGION = {
-    "type": "object",
-    "properties": {
-        "region": {"type": "string", "x-mcp-header": "Region"},
-        "n": {"type": "integer", "x-mcp-header": "N"},
-    },
-}
-
-
-def schemas(name: str) -> dict[str, Any] | None:
-    return {"region": REGION, "plain": {"type": "object"}}.get(name)
-
-
-async def call_with(tool: str, arguments: object, *pairs: tuple[bytes, bytes]) -> tuple[int, int, str] | int:
-    body = message("tools/call", {"name": tool, "arguments": arguments})
-    async with serving(server(get_tool_input_schema=schemas)) as app:
-        answer = await ask(app, [*headers("tools/call", tool), *pairs], body)
-        again = await ask(app, [*headers("tools/call", tool), *pairs], body)
-    assert again == answer
-    return 200 if answer.status == 200 else answer.error
-
-
-async def test_annotated_arguments_are_repeated_in_headers() -> None:
-    region, n = (b"mcp-param-region", b"eu"), (b"mcp-param-n", b"3")
-    assert await call_with("region", {"region": "eu", "n": 3}, region, n) == 200
-    assert await call_with("region", {"region": None}) == 200
-    assert await call_with("region", {}) == 200
-    assert await call_with("region", None) == 200
-    assert await call_with("region", {"region": "é"}, (b"mcp-param-region", encoded("é").encode())) == 200
-    assert await call_with("region", {"n": 3}, (b"mcp-param-n", b"3.0")) == 200
-    assert await call_with("region", {"region": "eu"}, region, (b"mcp-param-other", b"x")) == 200
-
-
-@pytest.mark.parametrize(
-    ("arguments", "values", "reason"),
-    [
-        ({"region": "eu"}, [b"us"], "Mcp-Param-Region header does not match"),
-        ({"region": "eu"}, [], "Mcp-Param-Region header is missing"),
-        ({}, [b"eu"], "Mcp-Param-Region header is given, but the argument 'region' is absent or null"),
-        ({"region": None}, [b"eu"], "Mcp-Param-Region header is given"),
-        (None, [b"eu"], "Mcp-Param-Region header is given"),
-        ([], [b"eu"], "Mcp-Param-Region header is given"),
-        ({"region": "eu"}, [b"eu", b"eu"], "Mcp-Param-Region header is given more than once"),
-        ({"region": "eu"}, [b"=?base64?!?="], "Mcp-Param-Region header is malformed"),
-    ],
-)
-async def test_headers_that_do_not_agree_with_the_arguments_are_refused(
-    arguments: object, values: list[bytes], reason: str
-) -> None:
-    refused = await call_with("region", arguments, *((b"mcp-param-region", value) for value in values))
-    assert isinstance(refused, tuple)
-    assert refused[:2] == (400, -32020)
-    assert refused[2].startswith(reason)
-
-
-async def test_a_tool_without_annotations_minds_no_headers() -> None:
-    assert await call_with("plain", {"region": "eu"}, (b"mcp-param-region", b"us")) == 200
-    assert await call_with("unknown", {"region": "eu"}, (b"mcp-param-region", b"us")) == 200
-
-
-async def test_a_schema_that_changes_is_looked_at_again() -> None:
-    current: dict[str, Any] = {"type": "object"}
-
-    def current_schema(name: str) -> dict[str, Any]:
-        return current
-
-    body = message("tools/call", {"name": "t", "arguments": {"region": "eu"}})
-    async with serving(server(get_tool_input_schema=current_schema)) as app:
-        assert (await ask(app, headers("tools/call", "t"), body)).status == 200
-        current = REGION
-        assert (await ask(app, headers("tools/call", "t"), body)).error[:2] == (400, -32020)
 
 
 # What is looked at first.

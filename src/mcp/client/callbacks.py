@@ -42,7 +42,7 @@ class SamplingFnT(Protocol):
     """Answers `sampling/createMessage`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams, /
     ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
         """Samples a message from the client's model, or returns an error."""
         ...
@@ -52,7 +52,7 @@ class ElicitationFnT(Protocol):
     """Answers `elicitation/create`."""
 
     async def __call__(
-        self, context: ClientRequestContext, params: types.ElicitRequestParams
+        self, context: ClientRequestContext, params: types.ElicitRequestParams, /
     ) -> types.ElicitResult | types.ErrorData:
         """Asks the user, or returns an error."""
         ...
@@ -61,7 +61,7 @@ class ElicitationFnT(Protocol):
 class ListRootsFnT(Protocol):
     """Answers `roots/list`."""
 
-    async def __call__(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
+    async def __call__(self, context: ClientRequestContext, /) -> types.ListRootsResult | types.ErrorData:
         """Lists the client's root directories, or returns an error."""
         ...
 
@@ -69,7 +69,7 @@ class ListRootsFnT(Protocol):
 class LoggingFnT(Protocol):
     """Takes the server's log messages."""
 
-    async def __call__(self, params: types.LoggingMessageNotificationParams) -> None:
+    async def __call__(self, params: types.LoggingMessageNotificationParams, /) -> None:
         """Takes one log message."""
         ...
 
@@ -77,6 +77,6 @@ class LoggingFnT(Protocol):
 class MessageHandlerFnT(Protocol):
     """Takes every notification of the server's, and what goes wrong on the connection."""
 
-    async def __call__(self, message: types.ServerNotification | Exception) -> None:
+    async def __call__(self, message: types.ServerNotification | Exception, /) -> None:
         """Takes one of them."""
         ...

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcp import types
 from mcp.shared.exceptions import MalformedResultError
 
-__all__ = ["Parser", "parser_of", "result_of", "with_input"]
+__all__ = ["Parser", "own_result_of", "parser_of", "result_of", "with_input"]
 
 T = TypeVar("T")
 Parser = Callable[[Any], T]
@@ -59,6 +59,20 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
         f"the server needs input to go on with {method!r}; "
         "call through client.session with allow_input_required=True to see what it asks for"
     )
+
+
+def own_result_of(method: str, raw: dict[str, Any], parse: Parser[T]) -> T:
+    """The result of a request whose caller brought the model: what fits it is taken, whatever its `resultType`.
+
+    Raises:
+        ValidationError: The result does not fit the model.
+        MalformedResultError: It does not, and its `resultType` is unknown.
+        RuntimeError: It does not, and the server asks for input.
+    """
+    try:
+        return parse(raw)
+    except ValidationError:
+        return result_of(method, raw, parse)
 
 
 def with_input(

@@ -26,6 +26,7 @@ from mcp.client.callbacks import (
 from mcp.client.results import Parser, parser_of, with_input
 from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, SessionCore, default_client_info
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.types.jsonrpc import METHOD_NOT_FOUND
 
 __all__ = [
     "DEFAULT_CLIENT_INFO",
@@ -375,20 +376,30 @@ class ClientSession(SessionCore):
     async def _learn_schema(self, tool: str, timeout: float | None = None) -> None:
         """Lists the server's tools until the one is found. A server that cannot list them has no schema to check."""
         cursor: str | None = None
+        seen: set[str | None] = {None}
         # Some servers answer no listing, and some make up cursors without end: neither may hold up a finished call.
-        with anyio.move_on_after(timeout):
+        with anyio.move_on_after(timeout) as limit:
             for _ in range(_MOST_PAGES):
+                params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
                 try:
-                    page = await self.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
+                    page = await self.list_tools(params=params)
                 except (MCPError, ValidationError) as error:
-                    logger.debug("tools/list failed, so results of %s go unchecked: %s", tool, error)
-                    break
-                if self._schemas.knows(tool) or page.next_cursor in (None, cursor):
-                    break
+                    self._listing_failed(tool, error)
+                    return
                 cursor = page.next_cursor
-        if not self._schemas.knows(tool):
+                if self._schemas.knows(tool) or cursor in seen:
+                    break
+                seen.add(cursor)
+        if not self._schemas.knows(tool) and not limit.cancelled_caught:
             logger.warning("Tool %s not listed by server, cannot validate any structured content", tool)
             self._schemas.absorb_unlisted(tool)
+
+    def _listing_failed(self, tool: str, error: Exception) -> None:
+        """A server that has no listing will not get one; any other failure may pass, and is tried again next time."""
+        if isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND:
+            self._schemas.absorb_unlisted(tool)
+        else:
+            logger.warning("tools/list failed, so this result of tool %s goes unchecked: %s", tool, error)
 
 
 @cache

@@ -29,7 +29,7 @@ from mcp.client.connect import stream_requester
 from mcp.client.envelope import declared_capabilities, envelope_meta, wire_meta
 from mcp.client.inbound import Inbound
 from mcp.client.output_schema import OutputSchemas
-from mcp.client.results import Parser, parser_of, result_of
+from mcp.client.results import Parser, own_result_of, parser_of, result_of
 from mcp.client.role import ClientRole
 from mcp.engine.progress import progress_reporter
 from mcp.engine.requester import CallOptions, Requester
@@ -316,6 +316,7 @@ class SessionCore:
         progress: ProgressFnT | None = None,
         headers: Mapping[str, str] | None = None,
         input_required: bool = False,
+        any_kind: bool = False,
     ) -> Any:
         requester = self._connected()
         id: RequestId = next(self._ids)
@@ -328,6 +329,8 @@ class SessionCore:
             params["_meta"] = envelope
         options = CallOptions(self._timeout if timeout is None else _seconds(timeout), headers, on_progress)
         raw = await requester.request(id, method, params, options)
+        if any_kind:
+            return own_result_of(method, raw, parse)
         return result_of(method, raw, parse, input_required=input_required)
 
     async def send_request(
@@ -362,6 +365,7 @@ class SessionCore:
             timeout=request_read_timeout_seconds,
             progress=progress_callback,
             headers=metadata.headers if metadata is not None else None,
+            any_kind=True,
         )
 
     async def request(
@@ -378,13 +382,15 @@ class SessionCore:
             method: The method.
             params: Its params.
             result_type: What its result is validated against.
-            meta: The request's `_meta`.
+            meta: The request's `_meta`, on top of that of `params`.
 
         Raises:
             MCPError: The server answered with an error.
+            ValidationError: The result does not fit.
         """
-        wire = params.model_dump(by_alias=True, exclude_none=True, mode="json", exclude={"meta"})
-        return await self._request(method, wire, parser_of(result_type), meta=meta)
+        wire = params.model_dump(by_alias=True, exclude_none=True, mode="json")
+        meta = {**wire.pop("_meta", {}), **(meta or {})}
+        return await self._request(method, wire, parser_of(result_type), meta=meta, any_kind=True)
 
     async def send_notification(self, notification: types.ClientNotification) -> None:
         """Sends a notification; drops it if the connection has closed.

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import anyio
 import anyio.abc
 
-__all__ = ["Cancellable", "Spawner", "asyncio_task", "open_spawner", "pending_cancels"]
+__all__ = ["Cancellable", "Spawner", "asyncio_task", "open_spawner", "pending_cancels", "uncancel"]
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,13 @@ def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
         return 0
     cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
     return 0 if cancelling is None else cancelling()
+
+
+def uncancel(task: "asyncio.Task[Any]") -> None:
+    """Takes back one cancellation of `task` that has been dealt with. Python 3.10 does not count them."""
+    take_back: Callable[[], int] | None = getattr(task, "uncancel", None)
+    if take_back is not None:
+        take_back()
 
 
 @asynccontextmanager

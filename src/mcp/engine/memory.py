@@ -4,11 +4,14 @@ Params, results and notifications still pass through JSON text, so the two sides
 fail on a wire fails here.
 """
 
+import asyncio
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
+from mcp.engine.backend import asyncio_task, pending_cancels, uncancel
 from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import OneWayExchange
 from mcp.engine.isolation import in_own_context
@@ -59,6 +62,7 @@ class MemoryRequester:
         self._engine = engine
         self._sink = sink
         self._raise_exceptions = raise_exceptions
+        self._running: set[_MemoryExchange] = set()
         self._closed = False
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
@@ -67,13 +71,12 @@ class MemoryRequester:
             raise ConnectionClosedError
         exchange = _MemoryExchange(self._sink, options)
         request = Request(id, method, _received(params))
-        answer = in_own_context(self._answer(request, exchange))
+        self._running.add(exchange)
         try:
-            if options.timeout is None:
-                return _parsed(method, await answer)
-            return _parsed(method, await _within(options.timeout, answer, method))
+            return _parsed(method, await exchange.interruptible(self._answer(request, exchange), method))
         finally:
             exchange.open = False
+            self._running.discard(exchange)
 
     async def _answer(self, request: Request, exchange: "_MemoryExchange") -> bytes:
         try:
@@ -99,18 +102,55 @@ class MemoryRequester:
         """Nothing to do: every request says all there is to know."""
 
     async def aclose(self) -> None:
-        """Refuses further requests."""
+        """Fails what is running in other tasks, and refuses further requests."""
         self._closed = True
+        for exchange in self._running:
+            exchange.interrupt()
 
 
 class _MemoryExchange(OneWayExchange):
-    __slots__ = ("_options", "_sink", "open")
+    __slots__ = ("_interrupted", "_options", "_scope", "_sink", "_task", "open")
 
     def __init__(self, sink: NotificationSink, options: CallOptions) -> None:
         super().__init__()
         self._sink = sink
         self._options = options
+        self._task = asyncio_task()
+        self._scope: anyio.CancelScope | None = None
+        self._interrupted = False
         self.open = True
+
+    async def interruptible(self, answer: Coroutine[Any, Any, bytes], method: str) -> bytes:
+        """Awaits the answer, within the call's time limit, and until the client is closed."""
+        isolated = in_own_context(answer)
+        if self._task is None:
+            with anyio.CancelScope() as self._scope:
+                return await self._limited(isolated, method)
+            raise ConnectionClosedError
+        before = pending_cancels(self._task)
+        try:
+            return await self._limited(isolated, method)
+        except asyncio.CancelledError:
+            # The interruption ends here. A cancellation from outside goes on, also if both have come.
+            if not self._interrupted or pending_cancels(self._task) > before + 1:
+                raise
+            raise ConnectionClosedError from None
+        finally:
+            if self._interrupted:
+                uncancel(self._task)
+
+    async def _limited(self, answer: in_own_context[bytes], method: str) -> bytes:
+        if self._options.timeout is None:
+            return await answer
+        return await _within(self._options.timeout, answer, method)
+
+    def interrupt(self) -> None:
+        """Ends the call, unless it is the caller's own task that closes the client."""
+        if self._scope is not None:
+            self._scope.cancel()
+        elif self._task is not None and self._task is not asyncio_task() and not self._interrupted:
+            self._interrupted = True
+            self._task.cancel()
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         if not self.open:

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 class ProgressFnT(Protocol):
     """Takes progress reports of one request."""
 
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+    async def __call__(self, progress: float, total: float | None, message: str | None, /) -> None:
         """Takes one report.
 
         Args:

@@ -117,5 +117,11 @@ class Connection:
         await self.standalone(method, params)
 
     def wants_log(self, level: str) -> bool:
-        """Whether the client asked for log messages of this level."""
+        """Whether the client asked for log messages of this level.
+
+        Raises:
+            ValueError: The protocol has no such level.
+        """
+        if level not in LOG_LEVELS:
+            raise ValueError(f"a log level is one of {', '.join(LOG_LEVELS)}, got {level!r}")
         return self.log_level is not None and LOG_LEVELS.index(level) >= LOG_LEVELS.index(self.log_level)

@@ -72,7 +72,7 @@ CallNext = Callable[[ServerRequestContext[Any, Any]], Awaitable[HandlerResult]]
 class ServerMiddleware(Protocol[_MwLifespanT]):
     """Wraps every message a server receives: `async (ctx, call_next) -> result`."""
 
-    async def __call__(self, ctx: ServerRequestContext[_MwLifespanT, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: ServerRequestContext[_MwLifespanT, Any], call_next: CallNext, /) -> HandlerResult:
         """Handles one message.
 
         Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, pending_cancels
+from mcp.engine.backend import asyncio_task, pending_cancels, uncancel
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -109,9 +109,7 @@ class _Running:
         if self._watcher is not None:
             self._watcher.cancel()
         if self.cancelled:
-            uncancel: Callable[[], int] | None = getattr(self._task, "uncancel", None)
-            if uncancel is not None:
-                uncancel()
+            uncancel(self._task)
 
 
 async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:

@@ -57,7 +57,8 @@ def refuse_unbuilt(**arguments: Any) -> None:
     Raises:
         NotImplementedError: One of them asks for something.
     """
-    asked = [name for name, value in arguments.items() if value]
+    # Not by their truth: an object that is asked for may be an empty container.
+    asked = [name for name, value in arguments.items() if value is not None and value is not False]
     if asked:
         names = ", ".join(f"{name}=" for name in asked)
         raise NotImplementedError(
@@ -82,7 +83,7 @@ class StreamableHTTPSessionManager:
         max_sessions: The most sessions at a time; None for no limit.
 
     Raises:
-        ValueError: A limit is not positive.
+        ValueError: A size, a number or a timeout is not positive.
     """
 
     def __init__(
@@ -97,10 +98,7 @@ class StreamableHTTPSessionManager:
         max_request_body_size: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
         max_sessions: int | None = DEFAULT_MAX_SESSIONS,
     ) -> None:
-        if session_idle_timeout is not None and not 0 < session_idle_timeout < inf:
-            raise ValueError("session_idle_timeout must be a positive, finite number of seconds")
-        if max_sessions is not None and max_sessions <= 0:
-            raise ValueError("max_sessions must be a positive number of sessions or None")
+        _check_session_limits(session_idle_timeout, max_sessions)
         self.app = app
         self.event_store = event_store
         self.json_response = json_response
@@ -186,6 +184,13 @@ class StreamableHTTPSessionManager:
                 await self._late.open()
         assert self._endpoint is not None
         return self._endpoint
+
+
+def _check_session_limits(idle_timeout: float | None, max_sessions: int | None) -> None:
+    if idle_timeout is not None and not 0 < idle_timeout < inf:
+        raise ValueError(f"session_idle_timeout must be a positive, finite number of seconds, got {idle_timeout}")
+    if max_sessions is not None and max_sessions <= 0:
+        raise ValueError(f"max_sessions must be a positive number of sessions or None, got {max_sessions}")
 
 
 class StreamableHTTPASGIApp:

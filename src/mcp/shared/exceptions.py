@@ -20,7 +20,7 @@ MCPDeprecationWarning             a protocol feature that its revision deprecate
 
 import errno
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.types.jsonrpc import (
     CONNECTION_CLOSED,
@@ -150,16 +150,18 @@ class UrlElicitationRequiredError(MCPError):
         """The exception for an error object with code -32042.
 
         Raises:
-            ValueError: The code is another one.
+            ValueError: The code is another one, or the data is not that of such an error.
         """
         from mcp.types import ElicitRequestURLParams
 
         if error.code != URL_ELICITATION_REQUIRED:
             raise ValueError(f"expected error code {URL_ELICITATION_REQUIRED}, got {error.code}")
-        data: dict[str, Any] = error.data or {}
-        return cls(
-            [ElicitRequestURLParams.model_validate(item) for item in data.get("elicitations", [])], error.message
-        )
+        data: Any = {} if error.data is None else error.data
+        items: Any = cast("Any", data).get("elicitations", []) if isinstance(data, dict) else None
+        if not isinstance(items, list):
+            raise ValueError("the data of an error -32042 must be an object with a list of elicitations")
+        elicitations = [ElicitRequestURLParams.model_validate(item) for item in cast("list[Any]", items)]
+        return cls(elicitations, error.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._elicitations, self.message)
@@ -174,6 +176,7 @@ class RequestTimeoutError(MCPError):
     """
 
     def __init__(self, method: str, seconds: float) -> None:
+        seconds = max(seconds, 0.0)
         super().__init__(REQUEST_TIMEOUT, f"Timed out after {seconds:g}s waiting for {method!r}")
         self.method = method
         self.seconds = seconds

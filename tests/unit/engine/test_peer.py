@@ -10,6 +10,7 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 import pytest
+from anyio import wait_all_tasks_blocked
 from scripted_link import ScriptedLink
 
 from mcp.engine.backend import open_spawner
@@ -335,7 +336,7 @@ async def test_a_request_without_an_answer_in_time_is_cancelled_at_the_peer(seco
     async with connected(link) as requester:
         with pytest.raises(RequestTimeoutError) as raised:
             await requester.request(1, "acme/do", {}, CallOptions(timeout=seconds))
-        assert (raised.value.method, raised.value.seconds) == ("acme/do", seconds)
+        assert (raised.value.method, raised.value.seconds) == ("acme/do", max(seconds, 0))
         assert [message["method"] for message in link.sent] == ["acme/do", "notifications/cancelled"]
         assert link.sent[1]["params"] == {"requestId": 1, "reason": str(raised.value)}
 
@@ -362,7 +363,8 @@ async def test_an_abandoned_request_is_cancelled_at_the_peer_and_its_answer_igno
             "method": "notifications/cancelled",
             "params": {"requestId": "one", "reason": "the caller was cancelled"},
         }
-        link.arrive(result("one"))
+        link.arrive(result("one"), frame(method="acme/after"))
+        await wait_all_tasks_blocked()
         again = Call(group, requester, "one")
         await link.next()
         assert again.pending
@@ -484,6 +486,7 @@ async def test_a_link_that_knows_why_it_ended_says_so() -> None:
         error = await call.result()
         assert isinstance(error, ProcessExitedError)
         assert error.exit_code == 3
+        await requester.aclose()
         with pytest.raises(ProcessExitedError, match="exited with code 3"):
             await requester.request(9, "acme/do", {}, NO_OPTIONS)
 

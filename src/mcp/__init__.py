@@ -7,6 +7,7 @@ from mcp.lazy import lazy_exports
 if TYPE_CHECKING:
     from mcp.client.client import Client as Client
     from mcp.client.session import ClientSession as ClientSession
+    from mcp.client.session_group import ClientSessionGroup as ClientSessionGroup
     from mcp.client.stdio import StdioServerParameters as StdioServerParameters
     from mcp.client.stdio import stdio_client as stdio_client
     from mcp.server.session import ServerSession as ServerSession
@@ -80,6 +81,7 @@ __all__ = [
     "ClientRequest",
     "ClientResult",
     "ClientSession",
+    "ClientSessionGroup",
     "CompleteRequest",
     "CreateMessageRequest",
     "CreateMessageResult",
@@ -144,6 +146,7 @@ __all__ = [
 _HOMES = {
     "Client": "mcp.client.client",
     "ClientSession": "mcp.client.session",
+    "ClientSessionGroup": "mcp.client.session_group",
     "StdioServerParameters": "mcp.client.stdio",
     "stdio_client": "mcp.client.stdio",
     "ServerSession": "mcp.server.session",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pydantic import BaseModel
 from typing_extensions import deprecated
@@ -10,6 +10,12 @@ from typing_extensions import deprecated
 from mcp.engine.exchange import Exchange
 from mcp.engine.progress import ProgressFnT, progress_reporter
 from mcp.engine.requester import CallOptions
+from mcp.server.validation import (
+    declares,
+    validate_sampling_tools,
+    validate_tool_use_result_messages,
+    wants_sampling_tools,
+)
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
 
@@ -91,11 +97,9 @@ class ServerSession:
         """Whether the client declared everything that `capability` names.
 
         Args:
-            capability: The capabilities to look for; what is None in it is not looked at.
+            capability: The capabilities to look for; what is None or False in it is not looked at.
         """
-        wanted = capability.model_dump(exclude_none=True)
-        declared = self._connection.facts.capabilities.model_dump(exclude_none=True)
-        return _covers(declared, wanted)
+        return declares(self._connection.facts.capabilities, capability)
 
     async def send_request(
         self,
@@ -116,11 +120,13 @@ class ServerSession:
 
         Raises:
             NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error.
+            MCPError: The client answered with an error, or not in time.
+            TypeError: `request_read_timeout_seconds` is no number.
         """
+        timeout = _seconds(request_read_timeout_seconds)
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         on_progress = None if progress_callback is None else progress_reporter(progress_callback)
-        options = CallOptions(request_read_timeout_seconds, None, on_progress)
+        options = CallOptions(timeout, None, on_progress)
         answer = await self._exchange.ask(request.method, wire.get("params"), options)
         return result_type.model_validate(answer)
 
@@ -229,6 +235,57 @@ class ServerSession:
         else:
             await self._exchange.notify("notifications/elicitation/complete", params)
 
+    @overload
+    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
+    async def create_message(
+        self,
+        messages: list[types.SamplingMessage],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        include_context: types.IncludeContext | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        model_preferences: types.ModelPreferences | None = None,
+        tools: None = None,
+        tool_choice: None = None,
+        related_request_id: RequestId | None = None,
+    ) -> types.CreateMessageResult: ...
+    @overload
+    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
+    async def create_message(
+        self,
+        messages: list[types.SamplingMessage],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        include_context: types.IncludeContext | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        model_preferences: types.ModelPreferences | None = None,
+        tools: list[types.Tool],
+        tool_choice: types.ToolChoice | None = None,
+        related_request_id: RequestId | None = None,
+    ) -> types.CreateMessageResultWithTools: ...
+    @overload
+    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
+    async def create_message(
+        self,
+        messages: list[types.SamplingMessage],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        include_context: types.IncludeContext | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        model_preferences: types.ModelPreferences | None = None,
+        tools: list[types.Tool] | None = None,
+        tool_choice: types.ToolChoice,
+        related_request_id: RequestId | None = None,
+    ) -> types.CreateMessageResultWithTools: ...
     @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
     async def create_message(
         self,
@@ -262,10 +319,13 @@ class ServerSession:
 
         Raises:
             NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error.
+            MCPError: The client answered with an error, or it takes no tools.
+            ValueError: The tool results in `messages` do not match the tool uses.
         """
         from mcp.types import CreateMessageRequestParams, CreateMessageResult, CreateMessageResultWithTools
 
+        validate_sampling_tools(self.client_capabilities, tools, tool_choice)
+        validate_tool_use_result_messages(messages)
         params = CreateMessageRequestParams(
             messages=messages,
             max_tokens=max_tokens,
@@ -279,8 +339,7 @@ class ServerSession:
             tool_choice=tool_choice,
         )
         answer = await self._ask("sampling/createMessage", params)
-        with_tools = tools is not None or tool_choice is not None
-        model = CreateMessageResultWithTools if with_tools else CreateMessageResult
+        model = CreateMessageResultWithTools if wants_sampling_tools(tools, tool_choice) else CreateMessageResult
         return model.model_validate(answer)
 
     @deprecated(_ROOTS_DEPRECATED, category=MCPDeprecationWarning)
@@ -358,11 +417,8 @@ class ServerSession:
 _REQUEST_SCOPED = frozenset({"notifications/progress", "notifications/message"})
 
 
-def _covers(declared: Any, wanted: Any) -> bool:
-    """Whether everything that `wanted` names stands in `declared` as well."""
-    if isinstance(wanted, dict):
-        return isinstance(declared, dict) and all(
-            key in declared and _covers(declared[key], value)
-            for key, value in wanted.items()  # pyright: ignore[reportUnknownVariableType]
-        )
-    return declared == wanted
+def _seconds(limit: Any) -> float | None:
+    # Where older versions of this API took a `timedelta`, waiting would fail with one after the request was sent.
+    if limit is None or isinstance(limit, (int, float)):
+        return limit
+    raise TypeError(f"a time limit is a number of seconds, got {type(limit).__name__}")

@@ -7,12 +7,15 @@ COVERAGE ?= --cov --cov-report=term --cov-fail-under=95
 
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check -qq
-PEERS := tests/e2e/ts
+PEERS := tests/e2e/ts tests/e2e/peers
+CONFORMANCE := tests/conformance
+# The 1.x release of this package, which cannot share an environment with ours.
+V1_VENV := .venv-peers
 
 # Keeps the type checker from asking a registry whether a newer one exists.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test check format e2e bench clean
+.PHONY: help demo test check format e2e conformance bench clean
 
 help:
 	@echo "make demo     run examples/demo.py, a server and a client over HTTP, over stdio and in memory"
@@ -20,6 +23,7 @@ help:
 	@echo "make check    formatting, lint, types (3.10 and 3.13), layers"
 	@echo "make format   rewrite the sources as make check wants them"
 	@echo "make e2e      real processes, sockets and other SDKs (needs Node.js 20+ and npm)"
+	@echo "make conformance  the official suite, both roles, every revision (needs npm; Linux on x64)"
 	@echo "make bench    measure against the reference package, side by side (takes a while; ARGS=--quick)"
 	@echo "make clean    remove environments, caches and builds"
 
@@ -40,14 +44,17 @@ format: $(VENV)/.dev
 	@$(RUN) -m ruff check --fix .
 	@$(RUN) -m ruff format .
 
-e2e: $(VENV)/.dev $(PEERS)/node_modules/.package-lock.json
+e2e: $(VENV)/.dev $(PEERS:=/node_modules/.package-lock.json) $(V1_VENV)/.created
 	@$(RUN) -m pytest -m e2e tests/e2e $(ARGS)
+
+conformance: $(VENV)/.project $(CONFORMANCE)/node_modules/.package-lock.json
+	@$(RUN) $(CONFORMANCE)/run.py $(ARGS)
 
 bench: $(VENV)/.project
 	@$(RUN) benchmarks/run.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-* .bench dist build .coverage* .pytest_cache .ruff_cache .hypothesis $(PEERS)/node_modules
+	rm -rf .venv .venv-* .bench dist build .coverage* .pytest_cache .ruff_cache .hypothesis $(PEERS:=/node_modules) $(CONFORMANCE)/node_modules
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
@@ -71,7 +78,13 @@ $(VENV)/.node: $(VENV)/.dev
 	@command -v node >/dev/null || { echo "Installing Node.js into $(VENV)"; $(PIP) install "pyright[nodejs]"; }
 	@touch $@
 
-$(PEERS)/node_modules/.package-lock.json: $(PEERS)/package-lock.json
-	@echo "Installing the TypeScript peers into $(PEERS)/node_modules"
-	@npm ci --silent --prefix $(PEERS)
+$(V1_VENV)/.created: tests/e2e/peers/requirements.txt
+	@echo "Creating $(V1_VENV) with an older release of this package"
+	@$(PYTHON) -m venv --clear $(V1_VENV)
+	@$(V1_VENV)/bin/python -m pip --disable-pip-version-check -qq install -r $<
+	@touch $@
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	@echo "Installing the packages of $*"
+	@npm ci --silent --prefix $*
 	@touch $@

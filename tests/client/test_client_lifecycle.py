@@ -46,11 +46,10 @@ def test_an_unknown_mode_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"mode": "legacy"}, "mode='legacy'"),
         ({"extensions": [object()]}, "extensions"),
         ({"cache": object()}, "caching"),
     ],
-    ids=["legacy", "extensions", "cache"],
+    ids=["extensions", "cache"],
 )
 def test_what_is_not_built_yet_says_so(options: dict[str, Any], what: str) -> None:
     with pytest.raises(NotImplementedError, match=rf"{what}.* not part of this version of the library yet"):

@@ -68,13 +68,13 @@ class Expectations:
         return [*problems, outcome.trouble] if outcome.trouble else problems
 
     def stale(self, outcomes: list[Outcome]) -> list[str]:
-        """Entries that allow what does not happen: one line for each scenario that passes in spite of them."""
+        """Entries that allow what does not happen: one line for each scenario that passes in spite of one."""
         lines: list[str] = []
         for entry in self._entries:
             concerned = [outcome for outcome in outcomes if entry.matches(outcome.scenario)]
+            lines += [f"{entry}: {one.scenario} passes" for one in concerned if not _fails(entry, one)]
             if not concerned:
-                lines.append(str(entry))
-            lines += [f"{entry} ({one.scenario})" for one in concerned if not _fails(entry, one)]
+                lines.append(f"{entry}: there is no such scenario")
         return lines
 
 

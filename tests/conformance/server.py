@@ -42,6 +42,12 @@ async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResu
     return await fixture_tools.call(ctx, params.name, params.arguments or {})
 
 
+def input_schema(tool: str) -> fixture_tools.Schema | None:
+    """The schema that the headers of a call are checked against."""
+    fixture = fixture_tools.FIXTURES.get(tool)
+    return None if fixture is None else fixture.tool.input_schema
+
+
 async def set_level(ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
     return EmptyResult()
 
@@ -59,6 +65,7 @@ def build_server() -> Server:
     return Server(
         "conformance-server",
         version="1.0.0",
+        get_tool_input_schema=input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_prompts=fixture_content.list_prompts,

@@ -36,7 +36,7 @@ def package(path: str) -> list[str]:
 def v1_python() -> str:
     """The interpreter of the environment that holds the 1.x release of the Python SDK."""
     if not V1_PYTHON.exists():
-        pytest.fail("the Python 1.x peer is not installed: run `make .venv-peers/.created`")
+        pytest.fail("the Python 1.x peer is not installed: run `make e2e`, which makes its environment")
     return str(V1_PYTHON)
 
 

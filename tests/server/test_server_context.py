@@ -58,7 +58,7 @@ async def test_a_session_knows_the_client() -> None:
         ({"elicitation": {"form": {}, "url": {}}}, True),
         ({"roots": {}}, True),
         ({"roots": {"listChanged": True}}, True),
-        ({"roots": {"listChanged": False}}, False),
+        ({"roots": {"listChanged": False}}, True),
         ({"sampling": {}}, False),
         ({"experimental": {"acme": {"a": 1}}}, False),
     ],
@@ -89,13 +89,13 @@ async def test_a_handler_can_ask_what_the_client_is_capable_of(capability: dict[
 async def test_a_client_that_describes_itself_wrongly_is_told(key: str, value: Any) -> None:
     envelope = read_envelope({"_meta": {**ENVELOPE, f"io.modelcontextprotocol/{key}": value}})
     with pytest.raises(MCPError) as raised:
-        Connection.of_request(envelope, ClientFacts(envelope))
+        Connection.of_request(envelope, ClientFacts.of_envelope(envelope))
     assert raised.value.code == -32602
     assert key in raised.value.message
 
 
 async def test_a_client_may_keep_its_name_to_itself() -> None:
-    facts = ClientFacts(read_envelope({"_meta": ENVELOPE}))
+    facts = ClientFacts.of_envelope(read_envelope({"_meta": ENVELOPE}))
     assert facts.info is None
     ctx = await context_of({})
     ctx.session._connection.facts = facts

@@ -317,8 +317,8 @@ async def test_a_closed_connection_takes_no_more_requests() -> None:
     async def sink(method: str, params: dict[str, Any] | None) -> None:
         raise AssertionError("nothing is sent")
 
-    async with Server("srv").in_process() as engine:
-        requester = MemoryRequester(engine, sink)
+    async with Server("srv").in_process() as runtime:
+        requester = MemoryRequester(runtime.engine, sink)
         await requester.notify("acme/event", None)
         await requester.aclose()
         with pytest.raises(ConnectionClosedError):
@@ -331,6 +331,6 @@ async def test_a_request_without_an_envelope_is_refused_as_on_any_transport() ->
     async def sink(method: str, params: dict[str, Any] | None) -> None:
         raise AssertionError("nothing is sent")
 
-    async with Server("srv").in_process() as engine:
+    async with Server("srv").in_process() as runtime:
         with pytest.raises(MCPError, match=r"params\._meta must be an object"):
-            await MemoryRequester(engine, sink).request(1, "server/discover", {}, CallOptions())
+            await MemoryRequester(runtime.engine, sink).request(1, "server/discover", {}, CallOptions())

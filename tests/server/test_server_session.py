@@ -1,6 +1,6 @@
 """What a handler can send to the client besides its answer, and what it can ask."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -8,7 +8,8 @@ from doing import Received, Work, context_of, received_when, server_that
 from wire import Context, connected, send
 
 from mcp import types
-from mcp.engine.exchange import OneWayExchange
+from mcp.engine.exchange import OneWayExchange, Origin
+from mcp.engine.requester import CallOptions
 from mcp.server import context as server_context
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPDeprecationWarning, NoBackChannelError
@@ -182,19 +183,27 @@ async def test_questions_about_deprecated_features_warn() -> None:
         await ctx.session.list_roots()  # pyright: ignore[reportDeprecated]
 
 
+class HeaderOrigin(Origin):
+    """A message that came over HTTP."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"x": "y"}
+
+
 class AskingExchange(OneWayExchange):
     """A request of a revision whose client can be asked: it answers as the test says."""
 
     can_ask = True
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        super().__init__(headers={"x": "y"})
+        super().__init__(HeaderOrigin())
         self.answer = answer
         self.asked: list[tuple[str, Any, Any]] = []
         self.notified: list[tuple[str, Any]] = []
 
-    async def ask(self, method: str, params: dict[str, Any] | None, timeout: float | None = None) -> dict[str, Any]:
-        self.asked.append((method, params, timeout))
+    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> dict[str, Any]:
+        self.asked.append((method, params, options.timeout))
         return self.answer
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
@@ -202,7 +211,11 @@ class AskingExchange(OneWayExchange):
 
 
 async def session_over(exchange: AskingExchange) -> Any:
-    ctx = await context_of({})
+    async def sample(*_: Any) -> Any:
+        raise AssertionError("the exchange answers")
+
+    takes_tools = types.SamplingCapability(tools=types.SamplingToolsCapability())
+    ctx = await context_of({}, sampling_callback=sample, sampling_capabilities=takes_tools)
     ctx.session._exchange = exchange
     return ctx.session
 
@@ -270,7 +283,7 @@ async def test_a_context_over_an_exchange_reports_logs_and_asks() -> None:
     exchange = AskingExchange({"pong": True})
     context = server_context.Context(exchange, lifespan={"db": 1}, connection=connection, meta={"progress_token": "p"})
     assert (context.lifespan, context.connection, context.session_id) == ({"db": 1}, connection, None)
-    assert (context.headers, context.transport, context.meta) == ({"x": "y"}, exchange, {"progress_token": "p"})
+    assert (context.headers, context.transport, context.meta) == ({"x": "y"}, exchange.origin, {"progress_token": "p"})
     assert context.can_send_request
     assert await context.send_raw_request("ping", None, 3) == {"pong": True}
     await context.report_progress(1, 2, "m")

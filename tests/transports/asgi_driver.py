@@ -104,6 +104,11 @@ class Call:
         return self.sent[self._taken - 1]
 
     @property
+    def waiting(self) -> bool:
+        """Whether `next` would not wait."""
+        return len(self.sent) > self._taken
+
+    @property
     def answer(self) -> Answer:
         """What was sent, which must be a whole response in the order that ASGI demands."""
         start, *rest = self.sent

@@ -51,8 +51,8 @@ class Reply:
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         await self.raw("\r\n".join([*lines, "", ""]).encode() + body)
 
-    async def json(self, message: Any, status: str = "200 OK") -> None:
-        await self.send(status, json.dumps(message).encode(), "application/json; charset=utf-8")
+    async def json(self, message: Any, status: str = "200 OK", headers: dict[str, str] | None = None) -> None:
+        await self.send(status, json.dumps(message).encode(), "application/json; charset=utf-8", headers)
 
     async def result(self, request: Posted, result: dict[str, Any]) -> None:
         await self.json({"jsonrpc": "2.0", "id": request.message["id"], "result": result})
@@ -64,8 +64,9 @@ class Reply:
     async def chunk(self, data: bytes) -> None:
         await self.raw(b"%x\r\n%b\r\n" % (len(data), data))
 
-    async def event(self, message: Any) -> None:
-        await self.chunk(b"event: message\r\ndata: " + json.dumps(message).encode() + b"\r\n\r\n")
+    async def event(self, message: Any, id: str | None = None) -> None:
+        head = b"" if id is None else b"id: %b\r\n" % id.encode()
+        await self.chunk(head + b"event: message\r\ndata: " + json.dumps(message).encode() + b"\r\n\r\n")
 
     async def end(self) -> None:
         await self.raw(b"0\r\n\r\n")

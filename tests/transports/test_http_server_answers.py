@@ -262,7 +262,7 @@ async def test_a_handler_sees_the_http_request() -> None:
         request = ctx.request
         assert isinstance(request, Request)
         seen.append((request.method, request.url.path, request.headers["x-acme"], await request.json()))
-        exchange_headers = ctx.session._exchange.headers
+        exchange_headers = ctx.session._exchange.origin.headers
         assert exchange_headers is not None
         seen.append((exchange_headers["x-acme"], exchange_headers["X-Acme"]))
         return {"done": True}

@@ -238,7 +238,7 @@ class Falsy:
 
 
 @pytest.mark.parametrize("value", [object(), Falsy(), {}])
-@pytest.mark.parametrize("argument", ["auth", "token_verifier", "auth_server_provider", "event_store"])
+@pytest.mark.parametrize("argument", ["auth", "token_verifier", "auth_server_provider"])
 def test_what_is_not_built_yet_is_refused_and_never_left_out(argument: str, value: object) -> None:
     options: dict[str, Any] = {argument: value}
     with pytest.raises(NotImplementedError, match=f"^{argument}= is not part of this version"):
@@ -246,16 +246,9 @@ def test_what_is_not_built_yet_is_refused_and_never_left_out(argument: str, valu
 
 
 def test_everything_that_is_refused_is_named() -> None:
-    options: dict[str, Any] = {"auth": object(), "stateless_http": True, "retry_interval": 5}
-    with pytest.raises(NotImplementedError, match="auth=, stateless_http=, retry_interval= is not part"):
+    options: dict[str, Any] = {"auth": object(), "token_verifier": object()}
+    with pytest.raises(NotImplementedError, match="auth=, token_verifier= is not part"):
         Server("srv").streamable_http_app(**options)
-
-
-@pytest.mark.parametrize("options", [{"event_store": object()}, {"stateless": True}, {"retry_interval": 5}])
-def test_a_manager_refuses_the_same(options: dict[str, Any]) -> None:
-    (argument,) = options
-    with pytest.raises(NotImplementedError, match=f"^{argument}="):
-        StreamableHTTPSessionManager(Server("srv"), **options)
 
 
 @pytest.mark.parametrize(

@@ -163,15 +163,6 @@ async def test_initialize_under_a_modern_header_is_not_found() -> None:
     assert answer.error == (404, -32601, "Method not found")
 
 
-@pytest.mark.parametrize("header", [None, "2025-11-25"])
-async def test_a_handshake_is_told_what_is_served(header: str | None) -> None:
-    body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
-    async with serving(server()) as app:
-        answer = await ask(app, headers("initialize", mcp_protocol_version=header, mcp_method=None), body)
-    assert (answer.status, answer.json["error"]["code"]) == (400, -32022)
-    assert answer.json["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
-
-
 @pytest.mark.parametrize("ignored", ["mcp-session-id", "last-event-id"])
 async def test_headers_of_other_revisions_are_ignored(ignored: str) -> None:
     async with serving(server()) as app:

@@ -126,13 +126,16 @@ class HTTPRequester:
         connection: Where to.
         sink: Takes notifications of 2026-07-28 that are not the progress of a request that wants it.
         handshake: Makes the session for a handshake revision; None where there can be none.
+
+    Attributes:
+        connection: Where to.
     """
 
     takes_handshake = True
     may_stay_silent = False
 
     def __init__(self, connection: HTTPConnection, sink: NotificationSink, handshake: "Handshake | None") -> None:
-        self._connection = connection
+        self.connection = connection
         self._sink = sink
         self._handshake = handshake
         self._calls = Calls(connection.client, connection.origin)
@@ -159,9 +162,9 @@ class HTTPRequester:
         elif self._handshake is not None:
             return await self.session(self._handshake).request(id, method, params, options)
         headers = _headers(method, params, self._version, options.headers)
-        reader = LoneAnswerReader(id, meta.get("progressToken"), options, self._connection.max_size, self._sink)
+        reader = LoneAnswerReader(id, meta.get("progressToken"), options, self.connection.max_size, self._sink)
         body = encode_request(id, method, params)
-        read_timeout = self._connection.read_timeout(options.timeout)
+        read_timeout = self.connection.read_timeout(options.timeout)
         return await self._calls.run(method, options.limit, self._post, body, headers, read_timeout, reader.read)
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
@@ -204,7 +207,7 @@ class HTTPRequester:
         take: Callable[[httpx2.Response], Awaitable[T]],
     ) -> T:
         """Posts a message and returns what `take` makes of the response, which it reads to its end or closes."""
-        connection = self._connection
+        connection = self.connection
         return await take(await post(connection.client, connection.url, body, headers, read_timeout))
 
 

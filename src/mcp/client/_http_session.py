@@ -67,6 +67,7 @@ class HTTPSession:
     Attributes:
         connection: The endpoint.
         receive: Takes the server's own messages.
+        on_open: Called when the handshake is done; opens the standalone stream.
         progress: What takes the progress of each request under way that wants it, by progress token.
     """
 
@@ -85,7 +86,13 @@ class HTTPSession:
         self._expired = False
         self._version: str | None = None
         self._listening: Cancellable | None = None
+        self.on_open: Callable[[], object] = self._start_listening
         self.receive = receiver(self)
+
+    @property
+    def id(self) -> str | None:
+        """The id that the server gave it. Whoever knows it can take the session over."""
+        return self._id
 
     @property
     def takes_batches(self) -> bool:
@@ -190,8 +197,7 @@ class HTTPSession:
         """
         await self._calls.run(method, None, self._post, encode_notification(method, params))
         if method == "notifications/initialized":
-            self._stop_listening()
-            self._listening = self._spawner.spawn(Listener(self).run)
+            self.on_open()
 
     async def post_quietly(self, frame: bytes) -> None:
         """Sends a message that no caller waits for. If that fails, it is logged."""
@@ -236,6 +242,10 @@ class HTTPSession:
     async def listen(self) -> None:
         """Reads the standalone stream, again and again, for as long as the server offers one."""
         await Listener(self).run()
+
+    def _start_listening(self) -> None:
+        self._stop_listening()
+        self._listening = self._spawner.spawn(self.listen)
 
     def _stop_listening(self) -> None:
         if self._listening is not None:

@@ -4,7 +4,7 @@
 """
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -90,7 +90,7 @@ class HTTPWriteStream:
         connection: The connection that they go to.
     """
 
-    def __init__(self, connection: HTTPConnection, poster: "_Poster") -> None:
+    def __init__(self, connection: HTTPConnection, poster: "Poster") -> None:
         self.connection = connection
         self._poster = poster
         self._closed = False
@@ -127,31 +127,50 @@ class HTTPWriteStream:
 async def open_streams(connection: HTTPConnection) -> AsyncGenerator[tuple[HTTPReadStream, HTTPWriteStream], None]:
     """A pair of streams over a connection. Leaving the block ends what is still being posted."""
     failure: Exception | None = None
+    outlet, arrived = anyio.create_memory_object_stream[SessionMessage | Exception](_BACKLOG)
     async with open_spawner() as spawner:
-        poster = _Poster(connection, spawner)
+        poster = Poster(connection, spawner, outlet.send, outlet.close)
         try:
-            yield HTTPReadStream(connection, poster.arrived), HTTPWriteStream(connection, poster)
+            yield HTTPReadStream(connection, arrived), HTTPWriteStream(connection, poster)
         except Exception as error:
             # A task group would wrap it.
             failure = error
         finally:
-            poster.close()
+            outlet.close()
+            arrived.close()
     if failure is not None:
         raise failure
 
 
-class _Poster:
-    """Posts messages in tasks, and collects what comes back."""
+class Poster:
+    """Posts messages in tasks, and collects what comes back.
 
-    def __init__(self, connection: HTTPConnection, spawner: Spawner) -> None:
-        self._outlet, self.arrived = anyio.create_memory_object_stream[SessionMessage | Exception](_BACKLOG)
+    Args:
+        connection: Where to.
+        spawner: Owns the tasks.
+        put: Takes what comes back.
+        on_done: Called once nothing more will be sent, and everything is answered.
+        on_open: Called when a handshake is done; when left out, the session's standalone stream is opened.
+    """
+
+    def __init__(
+        self,
+        connection: HTTPConnection,
+        spawner: Spawner,
+        put: Callable[[SessionMessage | Exception], Awaitable[None]],
+        on_done: Callable[[], object],
+        on_open: Callable[[], object] | None = None,
+    ) -> None:
         self._connection = connection
-        self._requester = connection.open(self._put_notification, self._open_session)
-        self._session: HTTPSession | None = None
+        self._requester = connection.open(self._put_notification, self.open_session)
         self._spawner = spawner
+        self._put_item = put
+        self._on_done = on_done
+        self._on_open = on_open
         self._running: dict[object, Cancellable] = {}
         self._modern: set[object] = set()
         self._finished = False
+        self.session: HTTPSession | None = None
 
     async def take(self, item: SessionMessage) -> None:
         message = item.message
@@ -175,20 +194,18 @@ class _Poster:
         self._finished = True
         self._close_if_done()
 
-    def close(self) -> None:
-        """Nothing more will be sent or read."""
-        self._outlet.close()
-        self.arrived.close()
-
-    def _open_session(self, calls: Calls) -> HTTPSession:
-        self._session = HTTPSession(self._connection, calls, self._spawner, lambda session: self._put_received)
-        return self._session
+    def open_session(self, calls: Calls) -> HTTPSession:
+        """The session of a handshake revision, made when it is first needed."""
+        self.session = HTTPSession(self._connection, calls, self._spawner, lambda session: self._put_received)
+        if self._on_open is not None:
+            self.session.on_open = self._on_open
+        return self.session
 
     def _take_answer(self, answer: JSONRPCResponse | JSONRPCError) -> None:
-        if self._session is None:
+        if self.session is None:
             logger.warning("dropped an answer to the server, which asks nothing in this protocol revision")
         else:
-            self._spawner.spawn(self._session.post_quietly, to_frame(SessionMessage(answer)))
+            self._spawner.spawn(self.session.post_quietly, to_frame(SessionMessage(answer)))
 
     def _cancel(self, notification: JSONRPCNotification) -> None:
         id = (notification.params or {}).get("requestId")
@@ -210,7 +227,7 @@ class _Poster:
 
     def _close_if_done(self) -> None:
         if self._finished and not self._running:
-            self._outlet.close()
+            self._on_done()
 
     async def _request(self, request: JSONRPCRequest, options: CallOptions) -> None:
         await self._put(await self._answer(request, options))
@@ -219,7 +236,7 @@ class _Poster:
     async def _answer(self, request: JSONRPCRequest, options: CallOptions) -> JSONRPCMessage:
         params = request.params or {}
         modern = request.id in self._modern
-        send = self._requester.request if modern else self._requester.session(self._open_session).request_only
+        send = self._requester.request if modern else self._requester.session(self.open_session).request_only
         try:
             result = await send(request.id, request.method, params, options)
         except MCPError as error:
@@ -247,7 +264,7 @@ class _Poster:
 
     async def _put(self, message: JSONRPCMessage | Exception) -> None:
         try:
-            await self._outlet.send(message if isinstance(message, Exception) else SessionMessage(message))
+            await self._put_item(message if isinstance(message, Exception) else SessionMessage(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("dropped a message from the server: nobody reads any more")
 

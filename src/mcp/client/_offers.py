@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from mcp import types
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError, TransportError
+from mcp.types.jsonrpc import INVALID_REQUEST
 
 __all__ = ["Offers", "offers_of"]
 
@@ -34,7 +35,7 @@ async def offers_of(session: ClientSession) -> Offers:
         session: An open session with the server.
 
     Raises:
-        TransportError: The connection failed. A list that the server refuses counts as empty.
+        TransportError: The connection failed. A list that the server refuses, or does not end, is cut short there.
     """
     offers = Offers()
     known = session.server_capabilities or types.ServerCapabilities()
@@ -62,12 +63,13 @@ async def _collect(kind: str, list_page: Callable[..., Awaitable[_PageT]], take:
     try:
         page = await list_page()
         take(page)
-        for _ in range(_MOST_PAGES):
-            if page.next_cursor is None:
-                return
+        seen: set[str] = set()
+        while page.next_cursor is not None:
+            if page.next_cursor in seen or len(seen) == _MOST_PAGES:
+                raise MCPError(INVALID_REQUEST, f"the list does not end: {_MOST_PAGES} pages, or a cursor twice")
+            seen.add(page.next_cursor)
             page = await list_page(params=types.PaginatedRequestParams(cursor=page.next_cursor))
             take(page)
-        logger.warning("The list of %s has more than %d pages; the rest is left out", kind, _MOST_PAGES)
     except TransportError:
         raise
     except MCPError as error:

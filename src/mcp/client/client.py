@@ -21,7 +21,7 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import Transport, open_requester
-from mcp.client.negotiation import settle_version
+from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
 from mcp.engine.supervisor import Held
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp.client.stdio import StdioServerParameters
     from mcp.engine.memory import LocalServer
 
-__all__ = ["Client", "ConnectMode"]
+__all__ = ["Client", "ConnectMode", "negotiate_auto"]
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,11 @@ class Client:
             `StdioServerParameters` (a subprocess), or a transport (anything that is entered with
             `async with ... as (read, write)`).
         raise_exceptions: In this process only: errors say what the handler raised. For tests.
-        read_timeout_seconds: How long each request may take, in seconds; None sets no limit.
+        read_timeout_seconds: How long each request may take, in seconds; `math.inf` sets no limit. When left out, a
+            tool's call may take an hour (`mcp.client.limits.MAX_TIMEOUT_SECONDS`) and any other request five minutes
+            (`DEFAULT_TIMEOUT_SECONDS`); in this process there is no limit then.
+        reset_timeout_on_progress: Whether the time limit of a request starts again with each progress report, up to an
+            hour in all or to the limit itself if that is longer. Every request asks for progress then.
         sampling_callback: Answers the server's requests for a message from a model; declares the capability.
         sampling_capabilities: What sampling supports beyond the basics.
         list_roots_callback: Answers the server's requests for root directories; declares the capability.
@@ -67,6 +71,8 @@ class Client:
         client_info: Who the client is.
         mode: "auto" asks the server what it speaks; a version speaks that one without asking; "legacy" opens with a
             handshake, as the revisions up to 2025-11-25 have it.
+        probe_seconds: With mode "auto", how long a server on a pipe may be silent about what it speaks before it is
+            offered a handshake, in seconds. It is still listened to: the first valid answer decides.
         prior_discover: What the server said of itself on an earlier connection; used with a version as `mode`.
         elicitation_callback: Answers the server's questions to the user; declares the capability.
         input_required_max_rounds: How often one call may be asked for input.
@@ -83,6 +89,7 @@ class Client:
     server: LocalServer | Transport | StdioServerParameters | str
     raise_exceptions: bool = field(default=False, kw_only=True)
     read_timeout_seconds: float | None = field(default=None, kw_only=True)
+    reset_timeout_on_progress: bool = field(default=False, kw_only=True)
     sampling_callback: SamplingFnT | None = field(default=None, kw_only=True)
     sampling_capabilities: types.SamplingCapability | None = field(default=None, kw_only=True)
     list_roots_callback: ListRootsFnT | None = field(default=None, kw_only=True)
@@ -91,6 +98,7 @@ class Client:
     message_handler: MessageHandlerFnT | None = field(default=None, kw_only=True)
     client_info: types.Implementation | None = field(default=None, kw_only=True)
     mode: ConnectMode = field(default="auto", kw_only=True)
+    probe_seconds: float = field(default=PROBE_SECONDS, kw_only=True)
     prior_discover: types.DiscoverResult | None = field(default=None, kw_only=True)
     elicitation_callback: ElicitationFnT | None = field(default=None, kw_only=True)
     input_required_max_rounds: int = field(default=10, kw_only=True)
@@ -147,9 +155,10 @@ class Client:
                 self.server, inbound, handshake=self.mode == "legacy", raise_exceptions=self.raise_exceptions
             ),
             output_schemas=OutputSchemas(self.validate_output),
+            reset_timeout_on_progress=self.reset_timeout_on_progress,
         )
         async with session:
-            await settle_version(session, self.mode, self.prior_discover)
+            await settle_version(session, self.mode, self.prior_discover, self.probe_seconds)
             yield session
 
     # What is known of the server.
@@ -390,17 +399,32 @@ class Client:
     # Verbs of the handshake revisions. 2026-07-28 has none of them: its servers refuse the requests, and the
     # notifications are dropped here.
 
-    @deprecated("The ping method is removed as of 2026-07-28.", category=MCPDeprecationWarning)
+    @deprecated(
+        "ping is removed as of 2026-07-28; the method only works under mode='legacy'.", category=MCPDeprecationWarning
+    )
     async def send_ping(self, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
         """Asks the server whether it is still there."""
         return await self.session.send_ping(meta=meta)
 
-    @deprecated("Client-to-server progress is deprecated as of 2026-07-28.", category=MCPDeprecationWarning)
+    @deprecated(
+        "Client-to-server progress is deprecated as of 2026-07-28; progress is server-to-client only.",
+        category=MCPDeprecationWarning,
+    )
     async def send_progress_notification(
         self, progress_token: str | int, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Reports the client's progress to the server."""
-        logger.debug("dropped notifications/progress: 2026-07-28 has none from clients")
+        """Reports progress with a request of the server's.
+
+        Args:
+            progress_token: The progress token of the server's request.
+            progress: How much is done.
+            total: How much there is to do, if known.
+            message: What is being done.
+        """
+        params = types.ProgressNotificationParams(
+            progress_token=progress_token, progress=progress, total=total, message=message
+        )
+        await self.session.send_handshake_notification(types.ProgressNotification(params=params))
 
     @deprecated("The logging capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
     async def set_logging_level(
@@ -410,7 +434,7 @@ class Client:
         return await self._handshake_request(types.SetLevelRequestParams(level=level), "logging/setLevel", meta)
 
     @deprecated(
-        "The resources/subscribe method is removed as of 2026-07-28; use Client.listen().",
+        "resources/subscribe is removed as of 2026-07-28; use Client.listen() instead.",
         category=MCPDeprecationWarning,
     )
     async def subscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
@@ -418,7 +442,7 @@ class Client:
         return await self._handshake_request(types.SubscribeRequestParams(uri=uri), "resources/subscribe", meta)
 
     @deprecated(
-        "The resources/unsubscribe method is removed as of 2026-07-28; use Client.listen().",
+        "resources/unsubscribe is removed as of 2026-07-28; use Client.listen() instead.",
         category=MCPDeprecationWarning,
     )
     async def unsubscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
@@ -428,7 +452,7 @@ class Client:
     @deprecated("The roots capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
     async def send_roots_list_changed(self) -> None:
         """Tells the server that the roots changed."""
-        logger.debug("dropped notifications/roots/list_changed: 2026-07-28 has no such notification")
+        await self.session.send_handshake_notification(types.RootsListChangedNotification())
 
     async def _handshake_request(
         self, params: types.RequestParams, method: str, meta: Mapping[str, Any] | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mcp.client.inbound import Inbound
@@ -19,7 +18,11 @@ if TYPE_CHECKING:
     from mcp.engine.streams import ReadStream, TransportStreams, WriteStream
     from mcp.shared.message import SessionMessage
 
-__all__ = ["Transport", "open_requester", "stream_requester"]
+__all__ = ["Transport", "open_requester", "sse_requester", "stream_requester"]
+
+_ENDPOINT_SECONDS = 5.0
+"""How long a server that refused streamable HTTP may take to show that it speaks HTTP+SSE. A stream of another kind may
+stay silent for ever."""
 
 
 class Transport(Protocol):
@@ -66,8 +69,15 @@ async def _memory_link(
     from mcp.engine.memorylink import memory_links
 
     ours, theirs = memory_links()
+
+    async def serve() -> None:
+        try:
+            await runtime.serve_link(theirs, tell_exceptions=raise_exceptions)
+        finally:
+            await theirs.aclose()
+
     async with open_spawner() as spawner:
-        spawner.spawn(partial(runtime.serve_link, theirs, raise_exceptions=raise_exceptions))
+        spawner.spawn(serve)
         requester = LinkRequester(ours, spawner, inbound)
         try:
             yield requester
@@ -134,6 +144,38 @@ async def _http_requester(connection: HTTPConnection, inbound: Inbound) -> Async
 
     async with open_spawner() as spawner:
         requester = connection.open(inbound, handshake)
+        try:
+            yield requester
+        finally:
+            await requester.aclose()
+
+
+def sse_requester(requester: Requester, inbound: Inbound) -> AbstractAsyncContextManager[Requester] | None:
+    """A way to speak HTTP+SSE to the server of a streamable HTTP connection, at the same URL.
+
+    Args:
+        requester: The streamable HTTP connection.
+        inbound: Takes what the server sends unasked.
+
+    Returns:
+        What opens the connection; None where `requester` is no streamable HTTP connection. Opening it raises
+        `TransportError` where the server does not speak HTTP+SSE.
+    """
+    from mcp.client._http_requester import HTTPRequester
+
+    return _sse_requester(requester.connection, inbound) if isinstance(requester, HTTPRequester) else None
+
+
+@asynccontextmanager
+async def _sse_requester(connection: HTTPConnection, inbound: Inbound) -> AsyncGenerator[Requester, None]:
+    from mcp.client.link_requester import LinkRequester
+    from mcp.client.sse import open_sse_link
+
+    opened = open_sse_link(
+        connection.client, connection.url, endpoint_timeout=_ENDPOINT_SECONDS, max_sse_event_size=connection.max_size
+    )
+    async with opened as link, open_spawner() as spawner:
+        requester = LinkRequester(link, spawner, inbound)
         try:
             yield requester
         finally:

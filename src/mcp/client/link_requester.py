@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from mcp.client.inbound import Inbound
 from mcp.engine.backend import Spawner
-from mcp.engine.duplex import Admission, Duplex, LinkOutlet
+from mcp.engine.duplex import Admission, Duplex
 from mcp.engine.exchange import Exchange
 from mcp.engine.link import Link
+from mcp.engine.outlet import LinkOutlet
 from mcp.engine.requester import CallOptions
-from mcp.protocol.codec import Notification, Request, RequestId
+from mcp.protocol.codec import DecodeError, Notification, Request, RequestId
 from mcp.shared.exceptions import ConnectionClosedError
 
 __all__ = ["ClientSide", "LinkRequester"]
+
+logger = logging.getLogger("client")
 
 
 class LinkRequester:
@@ -73,6 +77,15 @@ class ClientSide:
         """See `Side.admit`."""
         return Admission(self._inbound.answerer(request), can_ask=False)
 
+    def may_ask(self, notification: Notification) -> bool:
+        """Callbacks ask through the session."""
+        return False
+
     async def notified(self, notification: Notification, exchange: Exchange) -> None:
         """See `Side.notified`."""
         await self._inbound(notification.method, notification.params)
+
+    def unreadable(self, error: DecodeError) -> bool:
+        """Takes note of what is no message. What has no id may be a stray line of output, which is not answered."""
+        logger.error("Failed to parse JSONRPC message from server: %s", error.message)
+        return error.id is not None

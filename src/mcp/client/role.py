@@ -74,13 +74,22 @@ class ClientRole:
         list_roots: ListRootsFnT | None,
     ) -> None:
         self._session = session
-        self._handlers: dict[str, Callable[[QuestionContext, Any], Awaitable[Any]]] = {
-            "ping": _pong,
-            "sampling/createMessage": _answered_by(sampling, "Sampling not supported"),
-            "elicitation/create": _answered_by(elicitation, "Elicitation not supported"),
-            "roots/list": _roots_answered_by(list_roots),
+        self._callbacks: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
+            "sampling/createMessage": _asking(sampling, "Sampling not supported"),
+            "elicitation/create": _asking(elicitation, "Elicitation not supported"),
+            "roots/list": _asking(_without_params(list_roots), "List roots not supported"),
         }
         self.engine: Engine[QuestionContext, ClientPeer] = Engine(self)
+
+    async def put(self, context: ClientRequestContext, method: str, params: Any) -> Any:
+        """Puts a question to its callback, and returns the answer; an `ErrorData` where there is no callback.
+
+        Args:
+            context: What the callback is told about the question.
+            method: The question's method.
+            params: Its params.
+        """
+        return await self._callbacks[method](context, params)
 
     def context(self, message: Request | Notification, peer: ClientPeer, exchange: Exchange) -> QuestionContext:
         """The context of one question."""
@@ -99,10 +108,23 @@ class ClientRole:
             MCPError: -32601: the revision has no such question.
         """
         spec = find_method(method, sender="server", version=version)
-        handler = self._handlers.get(method)
+        handler = _pong if method == "ping" else self._answering(method)
         if spec is None or handler is None:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
         return Route(_params_parser(spec), handler, ResultShape(wire_rules(version)))
+
+    def _answering(self, method: str) -> Callable[[QuestionContext, Any], Awaitable[Any]] | None:
+        callback = self._callbacks.get(method)
+        if callback is None:
+            return None
+
+        async def answer(context: QuestionContext, params: Any) -> Any:
+            answer = await callback(context, params)
+            if isinstance(answer, types.ErrorData):
+                raise MCPError.from_error_data(answer)
+            return answer
+
+        return answer
 
     def notification_route(self, method: str, version: str) -> Route | None:
         """None: a server's notifications go to the session's inbox."""
@@ -119,25 +141,16 @@ async def _pong(context: QuestionContext, params: Any) -> types.EmptyResult:
     return types.EmptyResult()
 
 
-def _answered_by(callback: Any, refusal: str) -> Callable[[QuestionContext, Any], Awaitable[Any]]:
-    async def answer(context: QuestionContext, params: Any) -> Any:
-        if callback is None:
-            raise MCPError(INVALID_REQUEST, refusal)
-        return _result(await callback(context, params))
+def _asking(callback: Any, refusal: str) -> Callable[[Any, Any], Awaitable[Any]]:
+    async def refuse(context: ClientRequestContext, params: Any) -> types.ErrorData:
+        return types.ErrorData(code=INVALID_REQUEST, message=refusal)
 
-    return answer
+    return refuse if callback is None else callback
 
 
-def _roots_answered_by(callback: ListRootsFnT | None) -> Callable[[QuestionContext, Any], Awaitable[Any]]:
-    async def answer(context: QuestionContext, params: Any) -> Any:
-        if callback is None:
-            raise MCPError(INVALID_REQUEST, "List roots not supported")
-        return _result(await callback(context))
+def _without_params(callback: ListRootsFnT | None) -> Any:
+    async def ask(context: ClientRequestContext, params: Any) -> Any:
+        assert callback is not None
+        return await callback(context)
 
-    return answer
-
-
-def _result(answer: Any) -> Any:
-    if isinstance(answer, types.ErrorData):
-        raise MCPError.from_error_data(answer)
-    return answer
+    return None if callback is None else ask

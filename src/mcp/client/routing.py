@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from mcp import types
 from mcp.types.methods import METHODS
 
-__all__ = ["OrInputRequired", "or_input_required", "request_model"]
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
+__all__ = ["or_input_required", "request_model", "takes_input_required"]
 
 
 def request_model(method: str, params: dict[str, Any], meta: Mapping[str, Any] | None) -> types.Request[Any, Any]:
@@ -32,11 +29,17 @@ def request_model(method: str, params: dict[str, Any], meta: Mapping[str, Any] |
     return model.model_validate(wire)
 
 
-class OrInputRequired(TypeAdapter[Any]):
-    """Validates results of a model, where a request for input may come in their place."""
+_OR_INPUT_REQUIRED: dict[type[BaseModel], TypeAdapter[Any]] = {}
 
 
-@lru_cache(maxsize=64)
-def or_input_required(model: type[BaseModel]) -> OrInputRequired:
-    """The adapter for results of a model, or requests for input."""
-    return OrInputRequired(model)
+def or_input_required(model: type[BaseModel]) -> TypeAdapter[Any]:
+    """What says to `send_request` that a request for input may come in the place of a result of this model."""
+    adapter = _OR_INPUT_REQUIRED.get(model)
+    if adapter is None:
+        adapter = _OR_INPUT_REQUIRED[model] = TypeAdapter[Any](model)
+    return adapter
+
+
+def takes_input_required(kind: object) -> bool:
+    """Whether `or_input_required` made this."""
+    return isinstance(kind, TypeAdapter) and any(kind is adapter for adapter in _OR_INPUT_REQUIRED.values())

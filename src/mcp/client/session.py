@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import anyio
-from pydantic import BaseModel, ValidationError
-from typing_extensions import deprecated
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcp import types
 from mcp.client.callbacks import (
@@ -23,15 +21,17 @@ from mcp.client.callbacks import (
     ProgressFnT,
     SamplingFnT,
 )
-from mcp.client.results import Parser, parser_of, with_input
-from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, SessionCore, default_client_info
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.client.handshake_verbs import HandshakeVerbs
+from mcp.client.results import with_input
+from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, default_client_info
+from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
 
 __all__ = [
     "DEFAULT_CLIENT_INFO",
     "DISCOVER_TIMEOUT_SECONDS",
     "ClientRequestContext",
+    "ClientResponse",
     "ClientSession",
     "ElicitationFnT",
     "IncomingMessage",
@@ -51,11 +51,16 @@ if TYPE_CHECKING:
     DEFAULT_CLIENT_INFO = types.Implementation(name="mcp", version="0.1.0")
     """Who a client is that does not say."""
 
+    ClientResponse: TypeAdapter[types.ClientResult | types.ErrorData]
+    """Validates what a client answers to a question of the server's."""
+
 
 def __getattr__(name: str) -> object:
-    # Both are made when they are first used: importing this module must not build a single model.
+    # All are made when they are first used: importing this module must not build a single model.
     if name == "IncomingMessage":
         value: object = types.ServerNotification | Exception
+    elif name == "ClientResponse":
+        value = TypeAdapter[Any](types.ClientResult | types.ErrorData)
     elif name == "DEFAULT_CLIENT_INFO":
         value = default_client_info()
     else:
@@ -70,51 +75,8 @@ _MOST_PAGES = 1000
 """Of tools, that are listed to find the output schema of one."""
 
 
-class ClientSession(SessionCore):
+class ClientSession(HandshakeVerbs):
     """A connection to a server; see `SessionCore` for the arguments."""
-
-    async def send_ping(self, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Asks the server whether it is still there. 2026-07-28 has no such method; its servers refuse."""
-        return await self._request("ping", {}, parser_of(types.EmptyResult), meta=meta)
-
-    @deprecated("Client-to-server progress is deprecated as of 2026-07-28.", category=MCPDeprecationWarning)
-    async def send_progress_notification(
-        self,
-        progress_token: str | int,
-        progress: float,
-        total: float | None = None,
-        message: str | None = None,
-        *,
-        meta: types.RequestParamsMeta | None = None,
-    ) -> None:
-        """Reports the client's progress to the server. 2026-07-28 has no such notification; it is dropped there."""
-
-    @deprecated("The logging capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
-    async def set_logging_level(
-        self, level: types.LoggingLevel, *, meta: types.RequestParamsMeta | None = None
-    ) -> types.EmptyResult:
-        """Sets the level of a handshake session's log messages. 2026-07-28 has no such method; its servers refuse."""
-        return await self._request("logging/setLevel", {"level": level}, parser_of(types.EmptyResult), meta=meta)
-
-    @deprecated(
-        "The resources/subscribe method is removed as of 2026-07-28; use subscriptions/listen.",
-        category=MCPDeprecationWarning,
-    )
-    async def subscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Watches a resource on a handshake session. 2026-07-28 has no such method; its servers refuse."""
-        return await self._request("resources/subscribe", {"uri": uri}, parser_of(types.EmptyResult), meta=meta)
-
-    @deprecated(
-        "The resources/unsubscribe method is removed as of 2026-07-28; use subscriptions/listen.",
-        category=MCPDeprecationWarning,
-    )
-    async def unsubscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Stops watching a resource on a handshake session. 2026-07-28 has no such method; its servers refuse."""
-        return await self._request("resources/unsubscribe", {"uri": uri}, parser_of(types.EmptyResult), meta=meta)
-
-    @deprecated("The roots capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
-    async def send_roots_list_changed(self) -> None:
-        """Tells the server that the roots changed. 2026-07-28 has no such notification; it is dropped there."""
 
     async def list_tools(self, *, params: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
         """Lists one page of the server's tools.
@@ -156,7 +118,7 @@ class ClientSession(SessionCore):
         self, method: str, model: type[ReceiveResultT], params: types.PaginatedRequestParams | None
     ) -> ReceiveResultT:
         wire = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params is not None else {}
-        return await self._request(method, wire, parser_of(model), meta=wire.pop("_meta", None))
+        return await self._request(method, wire, model, meta=wire.pop("_meta", None))
 
     @overload
     async def read_resource(
@@ -201,8 +163,9 @@ class ClientSession(SessionCore):
             RuntimeError: The server asks for input, and `allow_input_required` is not set.
         """
         params = with_input({"uri": uri}, input_responses, request_state)
-        parse = parser_of(types.ReadResourceResult)
-        return await self._request("resources/read", params, parse, meta=meta, input_required=allow_input_required)
+        return await self._request(
+            "resources/read", params, types.ReadResourceResult, meta=meta, input_required=allow_input_required
+        )
 
     @overload
     async def get_prompt(
@@ -254,8 +217,9 @@ class ClientSession(SessionCore):
         if arguments is not None:
             params["arguments"] = arguments
         with_input(params, input_responses, request_state)
-        parse = parser_of(types.GetPromptResult)
-        return await self._request("prompts/get", params, parse, meta=meta, input_required=allow_input_required)
+        return await self._request(
+            "prompts/get", params, types.GetPromptResult, meta=meta, input_required=allow_input_required
+        )
 
     async def complete(
         self,
@@ -276,7 +240,7 @@ class ClientSession(SessionCore):
         }
         if context_arguments is not None:
             params["context"] = {"arguments": context_arguments}
-        return await self._request("completion/complete", params, parser_of(types.CompleteResult))
+        return await self._request("completion/complete", params, types.CompleteResult)
 
     @overload
     async def call_tool(
@@ -347,16 +311,20 @@ class ClientSession(SessionCore):
         result = await self._request(
             "tools/call",
             params,
-            _parse_tool_result(),
+            types.CallToolResult,
             meta=meta,
             timeout=read_timeout_seconds,
             progress=progress_callback,
             input_required=allow_input_required,
         )
-        if self._schemas.mode != "off" and type(result) is types.CallToolResult and not result.is_error:
-            if not self._schemas.knows(name):
-                await self._learn_schema(name, self._timeout if read_timeout_seconds is None else read_timeout_seconds)
-            self._schemas.check(name, result)
+        if isinstance(result, types.CallToolResult) and not result.is_error:
+            if type(self).validate_tool_result is not ClientSession.validate_tool_result:
+                await self.validate_tool_result(name, result)
+            elif self._schemas.mode != "off":
+                if not self._schemas.knows(name):
+                    limit = self._timeout if read_timeout_seconds is None else read_timeout_seconds
+                    await self._learn_schema(name, limit)
+                self._schemas.check(name, result)
         return result
 
     async def validate_tool_result(self, name: str, result: types.CallToolResult) -> None:
@@ -369,9 +337,23 @@ class ClientSession(SessionCore):
         Raises:
             RuntimeError: The result breaks the schema.
         """
-        if not result.is_error and not self._schemas.knows(name):
-            await self._learn_schema(name)
+        if self._schemas.mode != "off" and not result.is_error and not self._schemas.knows(name):
+            await self._learn_schema(name, self._timeout)
         self._schemas.check(name, result)
+
+    async def dispatch_input_request(
+        self, ctx: ClientRequestContext, request: types.InputRequest
+    ) -> types.InputResponse | types.ErrorData:
+        """Puts a question of the server's to the callback that it is for, whichever way it came.
+
+        Args:
+            ctx: What the callback is told about it.
+            request: The question.
+
+        Returns:
+            What the callback answered; an error where the client has no such callback.
+        """
+        return await self._role.put(ctx, request.method, request.params)
 
     async def _learn_schema(self, tool: str, timeout: float | None = None) -> None:
         """Lists the server's tools until the one is found. A server that cannot list them has no schema to check."""
@@ -400,8 +382,3 @@ class ClientSession(SessionCore):
             self._schemas.absorb_unlisted(tool)
         else:
             logger.warning("tools/list failed, so this result of tool %s goes unchecked: %s", tool, error)
-
-
-@cache
-def _parse_tool_result() -> Parser[types.CallToolResult]:
-    return parser_of(types.CallToolResult)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
@@ -83,6 +83,7 @@ class ClientSessionGroup:
         self._name_hook = component_name_hook
         self._members: dict[ClientSession, _Member] = {}
         self._tools: dict[str, types.Tool] = {}
+        self._callers: dict[str, ClientSession] = {}
         self._resources: dict[str, types.Resource] = {}
         self._prompts: dict[str, types.Prompt] = {}
         self._own_tasks = AsyncExitStack()
@@ -180,10 +181,9 @@ class ClientSessionGroup:
             KeyError: The group has no such tool.
             MCPError: The server answered with an error.
         """
-        session = next((one for one, member in self._members.items() if name in member.tools), None)
-        if session is None:
+        if name not in self._tools:
             raise KeyError(f"no tool {name!r} in the group, which has {sorted(self._tools)}")
-        return await session.call_tool(
+        return await self._callers[name].call_tool(
             self._tools[name].name,
             arguments,
             read_timeout_seconds,
@@ -217,7 +217,7 @@ class ClientSessionGroup:
         try:
             member = await self._add(server_info, session, holder)
         except BaseException:
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), suppress(Exception):
                 await holder.close()
             raise
         if self._exit_stack is not None:
@@ -249,13 +249,10 @@ class ClientSessionGroup:
         member = self._members.pop(session, None)
         if member is None:
             raise MCPError(INVALID_PARAMS, "Provided session is not managed or already disconnected.")
-        for known, own in (
-            (self._tools, member.tools),
-            (self._resources, member.resources),
-            (self._prompts, member.prompts),
-        ):
+        known: tuple[dict[str, Any], ...] = (self._tools, self._callers, self._resources, self._prompts)
+        for names, own in zip(known, (member.tools, member.tools, member.resources, member.prompts), strict=True):
             for name in own:
-                del known[name]
+                names.pop(name, None)
         await _close(member)
 
     async def _add(self, server_info: types.Implementation, session: ClientSession, holder: _Holder | None) -> _Member:
@@ -273,6 +270,7 @@ class ClientSessionGroup:
         self._prompts |= member.prompts
         self._resources |= member.resources
         self._tools |= member.tools
+        self._callers |= dict.fromkeys(member.tools, session)
         self._members[session] = member
         return member
 

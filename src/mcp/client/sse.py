@@ -202,10 +202,10 @@ class SSELink(QueueLink):
             async with reading(response) as chunks:
                 await self._read(response, chunks)
         except (httpx2.HTTPError, httpx2.StreamError) as failure:
-            self._fail(transport_failure(failure, self._origin))
+            self._fail(_caused(transport_failure(failure, self._origin), failure))
         except Exception as failure:
             # Of an `auth`, say. Nobody awaits this task: whoever opens the link raises it.
-            self._fail(failure if self.endpoint is None else _transport_error(failure))
+            self._fail(failure if self.endpoint is None else _as_mcp_error(failure))
 
     async def _get(self) -> httpx2.Response:
         client = self._client
@@ -297,9 +297,9 @@ class SSELink(QueueLink):
         except httpx2.ReadTimeout:
             logger.debug("a POST got no response; the answer to its message may still come on the stream")
         except (httpx2.HTTPError, httpx2.StreamError) as failure:
-            self._undelivered(frame, transport_failure(failure, self._origin))
+            self._undelivered(frame, _caused(transport_failure(failure, self._origin), failure))
         except Exception as failure:
-            self._undelivered(frame, _transport_error(failure))
+            self._undelivered(frame, _as_mcp_error(failure))
         finally:
             taken.set()
 
@@ -327,11 +327,14 @@ def _http_url(client: httpx2.AsyncClient, url: str | httpx2.URL) -> httpx2.URL:
     return full
 
 
-def _transport_error(failure: Exception) -> MCPError:
+def _as_mcp_error(failure: Exception) -> MCPError:
     if isinstance(failure, MCPError):
         return failure
-    error = TransportError(INTERNAL_ERROR, f"{type(failure).__name__}: {failure}")
-    error.__cause__ = failure
+    return _caused(TransportError(INTERNAL_ERROR, f"{type(failure).__name__}: {failure}"), failure)
+
+
+def _caused(error: MCPError, cause: Exception) -> MCPError:
+    error.__cause__ = cause
     return error
 
 

@@ -18,6 +18,7 @@ from mcp.engine.backend import Spawner
 from mcp.engine.dispatch import Reply
 from mcp.engine.exchange import NOWHERE, Exchange, OneWayExchange, Origin
 from mcp.engine.link import Frame, Link, origin_of
+from mcp.engine.outlet import Outlet
 from mcp.engine.pending import PendingRequests
 from mcp.engine.requester import CallOptions
 from mcp.engine.running import RunningRequests
@@ -32,13 +33,18 @@ from mcp.protocol.codec import (
     encode_error,
     encode_notification,
 )
-from mcp.shared.exceptions import ConnectionClosedError, MCPError, NoBackChannelError
+from mcp.shared.exceptions import ConnectionClosedError, MCPError, NoBackChannelError, TransportError
+from mcp.types.jsonrpc import INVALID_REQUEST
 
-__all__ = ["Admission", "Duplex", "LinkOutlet", "Outlet", "Side"]
+__all__ = ["Admission", "Duplex", "Side"]
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING_NOTIFICATIONS: Final = 4096
+
+
+Answer = Callable[[Exchange], Awaitable[Reply]]
+"""Answers a request, given its way back."""
 
 
 class Admission(NamedTuple):
@@ -49,7 +55,7 @@ class Admission(NamedTuple):
         can_ask: Whether its handler may ask the peer something.
     """
 
-    answer: Callable[[Exchange], Awaitable[Reply]]
+    answer: Answer
     can_ask: bool
 
 
@@ -73,58 +79,17 @@ class Side(Protocol):
         """
         ...
 
+    def may_ask(self, notification: Notification) -> bool:
+        """Whether the handler of a notification may ask the peer something."""
+        ...
+
     async def notified(self, notification: Notification, exchange: Exchange) -> None:
         """Takes a notification. Never raises."""
         ...
 
-
-class Outlet(Protocol):
-    """The way out of a connection."""
-
-    def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
-        """Queues one frame. Never waits.
-
-        Args:
-            frame: The frame.
-            related: The request of the peer's that it belongs to, for transports that answer each on its own stream.
-            final: Whether it is the answer to that request.
-
-        Raises:
-            anyio.ClosedResourceError: This side was closed.
-            anyio.BrokenResourceError: The peer no longer reads.
-        """
+    def unreadable(self, error: DecodeError) -> bool:
+        """Takes note of what is no message, and says whether the peer is told."""
         ...
-
-    def abandoned(self, related: RequestId) -> None:
-        """The request was cancelled and gets no answer."""
-        ...
-
-    async def drain(self, related: RequestId | None = None) -> None:
-        """Waits while the peer is behind with reading.
-
-        Args:
-            related: The request that what was sent last belongs to; see `send`.
-        """
-        ...
-
-
-class LinkOutlet:
-    """The way out of a link, which has one stream for everything."""
-
-    def __init__(self, link: Link) -> None:
-        self._send = link.send
-        self._drain = link.drain
-
-    def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
-        """See `Outlet.send`."""
-        self._send(frame)
-
-    def abandoned(self, related: RequestId) -> None:
-        """See `Outlet.abandoned`."""
-
-    async def drain(self, related: RequestId | None = None) -> None:
-        """See `Outlet.drain`."""
-        await self._drain()
 
 
 class Duplex:
@@ -145,6 +110,7 @@ class Duplex:
         self._ids = count(1)
         self._notifications: deque[tuple[Notification, Origin | None]] = deque()
         self._delivering = False
+        self._reader_sent = False
 
     # Outwards.
 
@@ -168,8 +134,7 @@ class Duplex:
         Raises:
             TransportError: The connection is closed.
         """
-        if self._pending.closed is not None:
-            raise self._pending.closed
+        self._pending.check()
         self._pending.send(encode_notification(method, params), related)
         await self._outlet.drain(related)
 
@@ -190,11 +155,10 @@ class Duplex:
     def end(self, reason: MCPError) -> None:
         """Fails what is pending, and answers what is running with the same error; nothing is sent afterwards."""
         self.close(reason)
-        for id in self._running.abandon():
-            self._send(encode_error(id, reason.code, reason.message), id)
+        self._running.abandon(reason)
 
     def _send(self, frame: bytes, id: RequestId | None) -> None:
-        """Sends the answer to a request; to one whose id could not be read, without."""
+        """Sends the answer to a request; without an id, to one whose id could not be read."""
         try:
             self._outlet.send(frame, id, final=True)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -208,13 +172,16 @@ class Duplex:
             while True:
                 for frame in await link.receive():
                     await self.take(self._decoded(frame), origin_of(frame))
-                if self._running.full:
-                    # The peer floods. Refusals are short, but they too must not pile up before one that never reads.
+                if self._reader_sent:
+                    # What it sends is short, but a peer that floods and never reads must not make it pile up.
+                    self._reader_sent = False
                     await link.drain()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass
-        closed_reason: Callable[[], Awaitable[MCPError]] | None = getattr(link, "closed_reason", None)
-        self.close(ConnectionClosedError() if closed_reason is None else await closed_reason())
+            closed_reason: Callable[[], Awaitable[MCPError]] | None = getattr(link, "closed_reason", None)
+            if closed_reason is not None:
+                self.close(await closed_reason())
+        finally:
+            self.close(ConnectionClosedError())
 
     def _decoded(self, frame: Frame) -> Message | Batch | DecodeError:
         try:
@@ -241,41 +208,52 @@ class Duplex:
 
     def _take_other(self, message: Message | DecodeError, origin: Origin | None) -> None:
         if isinstance(message, DecodeError):
-            self._refuse_broken(message)
+            refusal = self._take_broken(message)
+            if refusal is not None:
+                self._reader_sent = True
+                self._send(refusal, message.id)
         elif isinstance(message, Notification):
             self._notified(message, origin)
         else:
             assert not isinstance(message, Request)
             self._pending.answered(message)
 
-    def _refuse_broken(self, error: DecodeError) -> None:
+    def _take_broken(self, error: DecodeError) -> bytes | None:
+        """Takes what is no message, and returns the answer to it, if it gets one."""
+        told = self._side.unreadable(error)
         if error.response_id is not None:
-            logger.error("Failed to parse JSONRPC message from peer: %s", error.message)
             self._pending.broken(error)
-        else:
-            self._send(encode_error(error.id, error.code, error.message), error.id)
+            return None
+        return encode_error(error.id, error.code, error.message) if told else None
 
     # Requests.
 
     async def _open(self, request: Request, origin: Origin | None) -> None:
+        self._reader_sent = True
         try:
-            self._running.check(request)
-            admission = self._side.admit(request)
+            exchange, answer = self._admitted(request, origin)
         except MCPError as problem:
-            self._send(_refusal(request, problem).frame, request.id)
+            self._answered(request.id, _refusal(request, problem))
             return
-        reply = await admission.answer(_DuplexExchange(self, request.id, origin, can_ask=admission.can_ask))
-        self._send(reply.frame, request.id)
+        try:
+            reply = await answer(exchange)
+        finally:
+            exchange.close()
+        self._answered(request.id, reply)
 
     def _start(self, request: Request, answered: Callable[[Reply | None], None], origin: Origin | None) -> None:
         try:
-            self._running.check(request)
-            admission = self._side.admit(request)
+            exchange, answer = self._admitted(request, origin)
         except MCPError as problem:
+            self._reader_sent = True
             answered(_refusal(request, problem))
             return
-        exchange = _DuplexExchange(self, request.id, origin, can_ask=admission.can_ask)
-        self._running.start(request.id, exchange, partial(admission.answer, exchange), answered)
+        self._running.start(request.id, exchange, partial(answer, exchange), answered)
+
+    def _admitted(self, request: Request, origin: Origin | None) -> "tuple[_DuplexExchange, Answer]":
+        self._running.check(request)
+        admission = self._side.admit(request)
+        return _DuplexExchange(self, request.id, origin, can_ask=admission.can_ask), admission.answer
 
     def _answered(self, id: RequestId, reply: Reply | None) -> None:
         if reply is not None:
@@ -285,22 +263,29 @@ class Duplex:
 
     def _take_batch(self, batch: Batch, origin: Origin | None) -> None:
         """Answers the requests of a batch with one batch, once all of them are answered."""
-        requests = [item.id for item in batch.items if isinstance(item, Request)]
-        answers = _BatchAnswers(partial(self._batch_answered, requests), len(requests))
+        self._reader_sent = True
+        requests = [item for item in batch.items if isinstance(item, Request)]
+        # One more than there are requests: nothing is complete before every item has been looked at.
+        answers = _BatchAnswers(partial(self._batch_answered, requests), len(requests) + 1)
         for item in batch.items:
-            if isinstance(item, DecodeError) and item.response_id is None:
-                answers.frames.append(encode_error(item.id, item.code, item.message))
-            elif isinstance(item, Request):
-                self._start(item, answers.add, origin)
-            else:
+            if isinstance(item, DecodeError):
+                refusal = self._take_broken(item)
+                if refusal is not None:
+                    answers.frames.append(refusal)
+            elif not isinstance(item, Request):
                 self._take_other(item, origin)
-        answers.send_if_complete()
+            elif self._side.opens(item):
+                answers.add(_refusal(item, MCPError(INVALID_REQUEST, f"{item.method} must not be part of a batch")))
+            else:
+                self._start(item, answers.add, origin)
+        answers.add(None)
 
-    def _batch_answered(self, requests: list[RequestId], frames: list[bytes]) -> None:
+    def _batch_answered(self, requests: list[Request], frames: list[bytes]) -> None:
+        related = requests[0].id if requests else None
         if frames:
-            self._send(b"[" + b",".join(frames) + b"]", requests[0] if requests else None)
-        elif requests:
-            self._outlet.abandoned(requests[0])
+            self._send(b"[" + b",".join(frames) + b"]", related)
+        elif related is not None:
+            self._outlet.abandoned(related)
 
     # Notifications.
 
@@ -322,7 +307,8 @@ class Duplex:
         try:
             while self._notifications:
                 notification, origin = self._notifications.popleft()
-                await self._side.notified(notification, _DuplexExchange(self, None, origin, can_ask=True))
+                can_ask = self._side.may_ask(notification)
+                await self._side.notified(notification, _DuplexExchange(self, None, origin, can_ask=can_ask))
         finally:
             self._delivering = False
 
@@ -337,18 +323,13 @@ class _BatchAnswers:
     def __init__(self, send: Callable[[list[bytes]], None], expected: int) -> None:
         self._send = send
         self._expected = expected
-        self._sent = False
         self.frames: list[bytes] = []
 
     def add(self, reply: Reply | None) -> None:
         self._expected -= 1
         if reply is not None:
             self.frames.append(reply.frame)
-        self.send_if_complete()
-
-    def send_if_complete(self) -> None:
-        if not self._expected and not self._sent:
-            self._sent = True
+        if not self._expected:
             self._send(self.frames)
 
 
@@ -375,8 +356,8 @@ class _DuplexExchange(OneWayExchange):
             return
         try:
             await self._duplex.notify(method, params, self._id)
-        except ConnectionClosedError:
-            logger.debug("dropped %s: the connection is closed", method)
+        except TransportError as error:
+            logger.debug("dropped %s: %s", method, error)
 
     async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
         """Asks the peer something; once the request is answered, over the connection's own channel."""

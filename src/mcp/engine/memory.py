@@ -32,7 +32,7 @@ class LocalRuntime(Protocol):
         """Answers modern requests."""
         ...
 
-    async def serve_link(self, link: Link, *, raise_exceptions: bool = False) -> None:
+    async def serve_link(self, link: Link, *, tell_exceptions: bool = False) -> None:
         """Serves one connection of either era until the client closes its side."""
         ...
 

@@ -19,7 +19,7 @@ class MemoryLink:
     def __init__(self) -> None:
         self._arrived: deque[bytes] = deque()
         self._wake: Signal | None = None
-        self._taken: Signal | None = None
+        self._taken: anyio.Event | None = None
         self._closed = False
         self.other: MemoryLink = self
 
@@ -32,7 +32,7 @@ class MemoryLink:
             await self._wake.wait()
         frames: list[Frame] = list(self._arrived)
         self._arrived.clear()
-        _set(self._taken)
+        self._wake_drains()
         return frames
 
     def send(self, frame: bytes) -> None:
@@ -42,25 +42,30 @@ class MemoryLink:
         if self.other._closed:
             raise anyio.BrokenResourceError
         self.other._arrived.append(frame)
-        _set(self.other._wake)
+        self.other._wake_receive()
 
     async def drain(self) -> None:
         """See `Link.drain`."""
         while len(self.other._arrived) > MAX_QUEUED and not (self._closed or self.other._closed):
-            self.other._taken = new_signal()
+            if self.other._taken is None:
+                self.other._taken = anyio.Event()
             await self.other._taken.wait()
 
     async def aclose(self) -> None:
         """See `Link.aclose`."""
         self._closed = True
         for end in (self, self.other):
-            _set(end._wake)
-            _set(end._taken)
+            end._wake_receive()
+            end._wake_drains()
 
+    def _wake_receive(self) -> None:
+        if self._wake is not None:
+            self._wake.set()
 
-def _set(signal: Signal | None) -> None:
-    if signal is not None:
-        signal.set()
+    def _wake_drains(self) -> None:
+        if self._taken is not None:
+            self._taken.set()
+            self._taken = None
 
 
 def memory_links() -> tuple[MemoryLink, MemoryLink]:

@@ -6,11 +6,11 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from copy import copy
 from typing import Any, Final
 
 import anyio
 
-from mcp.engine.backend import asyncio_task
 from mcp.engine.expiry import Expiry
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import DecodeError, ErrorResponse, RequestId, Response, encode_notification, encode_request
@@ -52,8 +52,7 @@ class PendingRequests:
         related: RequestId | None = None,
     ) -> Any:
         """Sends a request and returns the `result` member of its answer; see `Requester.request`."""
-        if self.closed is not None:
-            raise self.closed
+        self.check()
         frame = encode_request(id, method, params)
         pending = self._pending[id] = _Pending(method, options.on_progress)
         try:
@@ -74,6 +73,11 @@ class PendingRequests:
         if isinstance(outcome, MCPError):
             raise outcome
         return outcome
+
+    def check(self) -> None:
+        """Raises why no more can be sent, if that is so."""
+        if self.closed is not None:
+            raise _fresh(self.closed)
 
     def send(self, frame: bytes, related: RequestId | None = None) -> None:
         """Queues one frame.
@@ -113,8 +117,8 @@ class PendingRequests:
 
     def progressed(self, params: dict[str, Any]) -> bool:
         """Takes the params of a progress notification; False where it belongs to no pending request."""
-        token = params.get("progressToken")
-        pending = self._pending.get(token) if isinstance(token, (str, int)) else None
+        token: Any = params.get("progressToken")
+        pending = self._pending.get(token) if type(token) in (str, int) else None
         if pending is None:
             return False
         pending.progressed(params)
@@ -126,7 +130,14 @@ class PendingRequests:
             self.closed = reason
         self._expiry.close()
         for pending in self._pending.values():
-            pending.settle(self.closed)
+            pending.settle(_fresh(self.closed))
+
+
+def _fresh(error: MCPError) -> MCPError:
+    """An error for one more caller: an exception that several raised would collect the tracebacks of all."""
+    another = copy(error)
+    another.__cause__ = error.__cause__
+    return another
 
 
 async def _within(seconds: float, pending: "_Pending") -> Outcome:
@@ -196,4 +207,7 @@ Signal = _FutureSignal | anyio.Event
 
 def new_signal() -> Signal:
     """A signal that one task waits for, once."""
-    return anyio.Event() if asyncio_task() is None else _FutureSignal()
+    try:
+        return _FutureSignal()
+    except RuntimeError:
+        return anyio.Event()

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from mcp.engine.backend import Cancellable, Spawner
 from mcp.engine.dispatch import Reply
-from mcp.protocol.codec import Notification, Request, RequestId
+from mcp.protocol.codec import Notification, Request, RequestId, encode_error
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INVALID_REQUEST
 
@@ -43,11 +43,6 @@ class RunningRequests:
         self._drain = drain
         self._running: dict[RequestId, _Running] = {}
 
-    @property
-    def full(self) -> bool:
-        """Whether no more requests are taken."""
-        return len(self._running) >= MAX_RUNNING_REQUESTS
-
     def check(self, request: Request) -> None:
         """Refuses a request that cannot be run.
 
@@ -56,7 +51,7 @@ class RunningRequests:
         """
         if request.id in self._running:
             raise MCPError(INVALID_REQUEST, f"Request id {request.id!r} is in use by a request that still runs")
-        if self.full:
+        if len(self._running) >= MAX_RUNNING_REQUESTS:
             raise MCPError(INVALID_REQUEST, f"Too many requests: {MAX_RUNNING_REQUESTS} are running already")
 
     def start(
@@ -110,12 +105,13 @@ class RunningRequests:
             # On asyncio a task that is cancelled before its first step never takes it: nobody else forgets this one.
             del self._running[id]
 
-    def abandon(self) -> list[RequestId]:
-        """Drops whatever answers the running requests still give, and returns their ids."""
-        for running in self._running.values():
-            running.cancelled = True
-            running.exchange.close()
-        return list(self._running)
+    def abandon(self, reason: MCPError) -> None:
+        """Answers every running request with the same error, and drops whatever answer it still gives."""
+        for id, running in self._running.items():
+            if not running.cancelled:
+                running.cancelled = True
+                running.exchange.close()
+                running.answered(Reply(encode_error(id, reason.code, reason.message, reason.data), reason.code))
 
 
 class _Running:

@@ -31,7 +31,6 @@ __all__ = [
     "Envelope",
     "Era",
     "claimed_version",
-    "handshake_refused",
     "http_era",
     "meta_for_handlers",
     "read_envelope",
@@ -40,7 +39,7 @@ __all__ = [
 ]
 
 SERVED_VERSIONS: Final = MODERN_PROTOCOL_VERSIONS
-"""The revisions that servers of this library answer today."""
+"""The modern revisions that servers of this library answer: what `server/discover` and -32022 list."""
 
 BATCHING_VERSION: Final = "2025-03-26"
 """The one revision that has JSON-RPC batches."""
@@ -116,17 +115,6 @@ def unsupported_version(requested: object) -> MCPError:
         UNSUPPORTED_PROTOCOL_VERSION,
         "Unsupported protocol version",
         {"supported": list(SERVED_VERSIONS), "requested": requested if isinstance(requested, str) else str(requested)},
-    )
-
-
-def handshake_refused(message: Request | Notification) -> MCPError:
-    """What a client of a handshake revision is told, until those are served as well."""
-    requested = (message.params or {}).get("protocolVersion", "a handshake revision")
-    refusal = unsupported_version(requested)
-    return MCPError(
-        refusal.code,
-        f"{refusal.message}: {message.method!r} names no version in _meta, and handshake revisions are not served",
-        refusal.data,
     )
 
 

@@ -65,7 +65,7 @@ class HandshakeSession:
         Raises:
             MCPError: -32600: the connection is not initialized.
         """
-        if not self.initialized and isinstance(message, Request) and message.method not in _BEFORE_INITIALIZE:
+        if not self.initialized and message.method not in _BEFORE_INITIALIZE:
             raise MCPError(
                 INVALID_REQUEST,
                 f"{message.method!r} came before initialize: open the connection with initialize, or name a protocol "

@@ -15,8 +15,9 @@ from mcp.types.version import KNOWN_PROTOCOL_VERSIONS
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from mcp.server.http_handshake import HandshakeEndpoint, StatelessEndpoint
+    from mcp.server.http_handshake import HandshakeEndpoint
     from mcp.server.http_modern import ModernEndpoint
+    from mcp.server.http_stateless import StatelessEndpoint
 
 __all__ = ["HTTPEndpoint"]
 
@@ -53,14 +54,13 @@ class HTTPEndpoint:
 
     async def _post(self, request: HTTPRequest) -> None:
         self._gate.check_post(request)
-        whole = await self._gate.read_body(request)
-        if whole is None:
+        if not await self._gate.read_body(request):
             return
-        message = _decoded(whole)
-        if _era(whole, message) == "modern":
-            await self._modern.serve(whole, message)
+        message = _decoded(request)
+        if _era(request, message) == "modern":
+            await self._modern.serve(request, message)
         else:
-            await self._handshake.serve_post(whole, message)
+            await self._handshake.serve_post(request, message)
 
 
 def _decoded(request: HTTPRequest) -> Message | Batch | DecodeError:

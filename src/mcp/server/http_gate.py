@@ -1,6 +1,6 @@
 """What is looked at before anybody knows what an HTTP request says: host, origin, verb, types, size."""
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.protocol.codec import DecodeError, encode_error
 from mcp.protocol.headers import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
@@ -96,40 +96,38 @@ class Refusal(Exception):
         await respond(send, self.status, self.headers, self.body)
 
 
-class HTTPRequest(NamedTuple):
+class HTTPRequest:
     """A request that was let in.
 
-    Attributes:
+    Args:
         scope: The ASGI scope.
         receive: The ASGI way in.
         send: The ASGI way out.
         headers: The headers; of a repeated one the last.
-        body: The whole body.
+
+    Attributes:
+        version: The value of `MCP-Protocol-Version`; None where the header is absent.
+        may_be_handshake: Whether the headers leave open that the request is of a handshake revision.
+        body: The whole body, once it is read.
     """
 
-    scope: "Scope"
-    receive: "Receive"
-    send: "Send"
-    headers: RawHeaders
-    body: bytes = b""
+    __slots__ = ("body", "headers", "may_be_handshake", "receive", "scope", "send", "version")
 
-    @property
-    def version(self) -> str | None:
-        """The value of `MCP-Protocol-Version`; None where the header is absent."""
-        version = self.headers.get(_VERSION)
-        return None if version is None else version.decode("latin-1")
+    def __init__(self, scope: "Scope", receive: "Receive", send: "Send", headers: RawHeaders) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.headers = headers
+        version = headers.get(_VERSION)
+        self.version = None if version is None else version.decode("latin-1")
+        self.may_be_handshake = version is None or self.version in HANDSHAKE_PROTOCOL_VERSIONS
+        self.body = b""
 
     @property
     def session_id(self) -> str | None:
         """The value of `Mcp-Session-Id`; None where the header is absent."""
         id = self.headers.get(SESSION_ID_HEADER)
         return None if id is None else id.decode("latin-1")
-
-    @property
-    def may_be_handshake(self) -> bool:
-        """Whether the headers leave open that the request is of a handshake revision."""
-        version = self.version
-        return version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 class HTTPGate:
@@ -148,7 +146,7 @@ class HTTPGate:
         self, *, json_only: bool, security_settings: TransportSecuritySettings | None, max_request_body_size: int
     ) -> None:
         if max_request_body_size <= 0:
-            raise ValueError(f"max_request_body_size must be positive, got {max_request_body_size}")
+            raise ValueError(f"max_request_body_size must be a positive number of bytes, got {max_request_body_size}")
         self._json_only = json_only
         self._guard = HostGuard(security_settings)
         self._max_body = max_request_body_size
@@ -196,8 +194,8 @@ class HTTPGate:
                 self._accepted[accept] = verdict
         return verdict
 
-    async def read_body(self, request: HTTPRequest) -> HTTPRequest | None:
-        """The request with its body; None where the client hung up over it.
+    async def read_body(self, request: HTTPRequest) -> bool:
+        """Reads the body of a request; False where the client hung up over it.
 
         Raises:
             Refusal: The body is too large.
@@ -210,14 +208,14 @@ class HTTPGate:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return None
+                return False
             chunk: bytes = message.get("body", b"")
             size += len(chunk)
             if size > self._max_body:
                 raise self._too_large()
             if not message.get("more_body", False):
-                body = chunk if not chunks else b"".join([*chunks, chunk])
-                return HTTPRequest(request.scope, receive, request.send, request.headers, body)
+                request.body = chunk if not chunks else b"".join([*chunks, chunk])
+                return True
             chunks.append(chunk)
 
     def _too_large(self) -> Refusal:

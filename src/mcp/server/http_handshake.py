@@ -16,14 +16,13 @@ from mcp.server.http_response import RawHeader, respond
 from mcp.server.http_serving import SessionServing
 from mcp.server.http_session import HTTPSession
 from mcp.server.http_sessions import SessionTable, principal
-from mcp.types.version import DEFAULT_NEGOTIATED_VERSION
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
     from mcp.server.runtime import ServerRuntime
     from mcp.server.streamable_http import EventStore
 
-__all__ = ["HandshakeEndpoint", "StatelessEndpoint"]
+__all__ = ["HandshakeEndpoint"]
 
 
 class HandshakeEndpoint:
@@ -120,43 +119,3 @@ class HandshakeEndpoint:
             if not added:
                 self._table.give_up()
                 session.close()
-
-
-class StatelessEndpoint:
-    """Serves handshake revisions without sessions: each POST stands alone, as if its client had said hello before.
-
-    Args:
-        server: The server.
-        runtime: The same, its lifespan entered.
-        serving: Serves what belongs to a session.
-        spawner: Owns what runs for a POST.
-    """
-
-    def __init__(self, server: Server[Any], runtime: ServerRuntime, serving: SessionServing, spawner: Spawner) -> None:
-        self._server = server
-        self._runtime = runtime
-        self._serving = serving
-        self._spawner = spawner
-
-    async def serve_post(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> None:
-        """Serves a POST.
-
-        Raises:
-            Refusal: It is not served.
-        """
-        session = HTTPSession(None, self._server, self._runtime, self._spawner.fork())
-        session.assume(request.version or DEFAULT_NEGOTIATED_VERSION)
-        try:
-            await self._serving.post(session, request, message)
-        finally:
-            if session.streams.waiting:
-                # The client is gone, and nobody can come back for the answer.
-                session.close()
-
-    async def serve_other(self, request: HTTPRequest) -> None:
-        """Refuses what is no POST.
-
-        Raises:
-            Refusal: Always.
-        """
-        raise Refusal.of_verb(b"POST")

@@ -138,5 +138,6 @@ class ModernEndpoint:
 def _header_text(value: bytes | None) -> str | None:
     if value is None:
         return None
-    text = value.decode("latin-1")
+    # Blanks round a value are no part of it, and not every HTTP server takes them off.
+    text = value.decode("latin-1").strip(" \t")
     return decode_header_value(text) if not text.isascii() or text.startswith("=?") else text

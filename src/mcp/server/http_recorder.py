@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import anyio
 
 from mcp.engine.backend import Spawner
 from mcp.engine.streams import from_frame
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["EventRecorder"]
 
 logger = logging.getLogger(__name__)
+
+_HIGH_WATER: Final = 64
+"""Items that wait to be stored above which `drain` waits."""
 
 
 class EventRecorder:
@@ -39,6 +44,7 @@ class EventRecorder:
         self._ended = ended
         self._queue: deque[tuple[Stream, Item | None]] = deque()
         self._running = False
+        self._drained: anyio.Event | None = None
 
     def record(self, stream: Stream, item: Item) -> None:
         """Stores an item and delivers it. Never waits."""
@@ -48,11 +54,24 @@ class EventRecorder:
         """Ends the HTTP response that a stream is read by, after everything that was recorded before."""
         self._add(stream, None)
 
+    async def drain(self) -> None:
+        """Waits while too much is not stored yet."""
+        while len(self._queue) > _HIGH_WATER:
+            if self._drained is None:
+                self._drained = anyio.Event()
+            await self._drained.wait()
+
     def flush(self) -> None:
         """Delivers what is not stored yet without storing it: nobody will come back for it."""
         while self._queue:
             stream, item = self._queue.popleft()
             self._deliver(stream, item)
+        self._set_drained()
+
+    def _set_drained(self) -> None:
+        if self._drained is not None:
+            self._drained.set()
+            self._drained = None
 
     def _add(self, stream: Stream, item: Item | None) -> None:
         self._queue.append((stream, item))
@@ -71,6 +90,7 @@ class EventRecorder:
                 if self._queue and self._queue[0] is entry:
                     self._queue.popleft()
                     self._deliver(stream, item)
+                    self._set_drained()
         finally:
             self._running = False
 

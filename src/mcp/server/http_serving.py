@@ -76,9 +76,11 @@ class SessionServing:
             if ids:
                 await self._answer(session, request, message, ids, opened)
                 return
-            await session.take(message, PostOrigin(request, session, None))
             if isinstance(message, DecodeError):
+                if message.response_id is not None:
+                    await session.take(message, PostOrigin(request, session, None))
                 raise Refusal.of_error(message, message.id, 400)
+            await session.take(message, PostOrigin(request, session, None))
             await respond(request.send, 202, [(b"content-length", b"0")], b"")
         finally:
             session.left()

@@ -65,10 +65,11 @@ class Reader:
         limit: The most items that wait; of more, the oldest are dropped. None for no limit.
     """
 
-    __slots__ = ("_drained", "_limit", "_wake", "closed", "waiting")
+    __slots__ = ("_drained", "_dropping", "_limit", "_wake", "closed", "waiting")
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
+        self._dropping = False
         self._wake: Signal | None = None
         self._drained: anyio.Event | None = None
         self.waiting: list[Item] = []
@@ -77,7 +78,9 @@ class Reader:
     def put(self, item: Item) -> None:
         """Adds an item."""
         if self._limit is not None and len(self.waiting) >= self._limit:
-            logger.warning("dropped the oldest of %d messages: the client is slow to read its stream", self._limit)
+            if not self._dropping:
+                logger.warning("dropping messages beyond %d: the client is slow to read its stream", self._limit)
+            self._dropping = True
             del self.waiting[0]
         self.waiting.append(item)
         self._notify()
@@ -121,7 +124,7 @@ class Stream:
     """One stream.
 
     Args:
-        key: Names it among all streams of all sessions.
+        key: Names it among all streams of all sessions; empty where its events are not stored.
         ids: The requests that it answers; none for the standalone stream.
         answer_only: Drop everything but the answer.
     """
@@ -218,7 +221,7 @@ class SessionStreams:
 
     def in_use(self, ids: Iterable[RequestId | None]) -> bool:
         """Whether a stream that has not ended answers one of these requests."""
-        return any(id in self._by_id for id in ids)
+        return not self._by_id.keys().isdisjoint(ids)
 
     def open(self, ids: tuple[RequestId | None, ...], *, answer_only: bool, primed: bool) -> Stream:
         """Opens the stream of a POST.
@@ -228,11 +231,13 @@ class SessionStreams:
             answer_only: Drop everything but the answer.
             primed: Begin with an event that a client can resume after.
         """
-        self._count += 1
-        stream = Stream(f"{self._name}/{self._count}/{ids[0]}", ids, answer_only=answer_only)
+        stream = Stream("", ids, answer_only=answer_only)
         for id in ids:
             self._by_id[id] = stream
         if self._recorder is not None:
+            self._count += 1
+            # Not the request's id alone, which a client may use again.
+            stream.key = f"{self._name}/{self._count}/{ids[0]}"
             self._by_key[stream.key] = stream
         if primed:
             self.prime(stream)
@@ -282,6 +287,8 @@ class SessionStreams:
 
     async def drain(self, related: RequestId | None = None) -> None:
         """See `Outlet.drain`."""
+        if self._recorder is not None:
+            await self._recorder.drain()
         stream = None if related is None else self._by_id.get(related)
         if stream is not None and stream.reader is not None:
             await stream.reader.drain()
@@ -316,3 +323,4 @@ class SessionStreams:
         self._by_key.clear()
         if self.standalone is not None:
             self.standalone.close_reader()
+            self.standalone = None

@@ -38,7 +38,7 @@ class RequestWatch:
     """Runs requests, and cancels the ones whose client hangs up."""
 
     def __init__(self) -> None:
-        self._running: dict[_Running, None] = {}
+        self._unwatched: dict[_Running, None] = {}
         self._sweeping = False
 
     async def run(self, exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
@@ -48,7 +48,7 @@ class RequestWatch:
             await _run_in_group(exchange, receive, work)
             return
         running = _Running(exchange, receive, task)
-        self._running[running] = None
+        self._unwatched[running] = None
         if not self._sweeping:
             self._sweeping = True
             asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
@@ -60,16 +60,16 @@ class RequestWatch:
             if not running.cancelled or pending_cancels(task) > before + 1:
                 raise
         finally:
-            del self._running[running]
+            self._unwatched.pop(running, None)
             running.end()
 
     def _sweep(self) -> None:
-        if not self._running:
+        if not self._unwatched:
             self._sweeping = False
             return
         loop = asyncio.get_running_loop()
-        for running in self._running:
-            running.look(loop)
+        for running in [running for running in self._unwatched if running.look(loop)]:
+            del self._unwatched[running]
         loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
@@ -87,10 +87,13 @@ class _Running:
         self.cancelled = False
         self.ended = False
 
-    def look(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._seen and self._watcher is None:
+    def look(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Begins to watch the request if it was looked at before; whether it is watched now."""
+        if self._seen:
             self._watcher = loop.create_task(self._watch())
+            return True
         self._seen = True
+        return False
 
     async def _watch(self) -> None:
         alive = asyncio.get_running_loop().create_task(_keep_alive(self._exchange))

@@ -45,7 +45,12 @@ class ServerRuntime:
         self.engine: Engine[ServerRequestContext[Any, Any], Envelope | HandshakeSession] = Engine(self)
 
     async def serve_link(
-        self, link: Link, options: InitializationOptions | None = None, *, raise_exceptions: bool = False
+        self,
+        link: Link,
+        options: InitializationOptions | None = None,
+        *,
+        raise_exceptions: bool = False,
+        tell_exceptions: bool = False,
     ) -> None:
         """Serves one connection, of either era, until the client closes its side.
 
@@ -53,11 +58,12 @@ class ServerRuntime:
             link: The connection; it is left open.
             options: What is announced to clients of the handshake revisions; what the server says when left out.
             raise_exceptions: End the connection with the first exception that a handler raised, once it is answered.
+            tell_exceptions: Tell the client what a handler raised, instead of "Internal server error".
         """
         from mcp.server.stream_side import serve_link
 
         announced = options or self._server.create_initialization_options()
-        await serve_link(self, link, announced, raise_exceptions=raise_exceptions)
+        await serve_link(self, link, announced, raise_exceptions=raise_exceptions, tell_exceptions=tell_exceptions)
 
     @property
     def middleware(self) -> Sequence[Any]:

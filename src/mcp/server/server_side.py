@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mcp.engine.dispatch import Reply
 from mcp.engine.duplex import Admission
 from mcp.engine.exchange import Exchange
-from mcp.protocol.codec import Notification, Request, encode_result
-from mcp.protocol.eras import read_envelope, stream_era
+from mcp.protocol.codec import DecodeError, Notification, Request, encode_result
+from mcp.protocol.eras import Envelope, read_envelope, stream_era
 from mcp.server.handshake import HandshakeSession
 from mcp.shared.exceptions import MCPError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerSide"]
 
+logger = logging.getLogger(__name__)
+
 
 class ServerSide:
     """The `Side` of a server: messages with a modern `_meta` stand alone, all others belong to the handshake.
@@ -27,7 +30,8 @@ class ServerSide:
     Args:
         runtime: The server, its lifespan entered.
         announce: What to announce to a client that opens the connection.
-        on_failure: Told of each exception that a handler raised, once more than the log is.
+        on_failure: Takes each exception that a handler raised, of which the client is told as well. Without it, only
+            the log is.
 
     Attributes:
         session: What the handshake has settled.
@@ -69,10 +73,13 @@ class ServerSide:
 
     async def _initialize(self, request: Request, exchange: Exchange) -> Reply:
         connection = self.session.connection
-        # Not kept: it is larger than everything else that a session is.
-        connection.announced = self._announce()
         try:
+            # Not kept: it is larger than everything else that a session is.
+            connection.announced = self._announce()
             reply = await self._answer(request, self.session, exchange)
+        except Exception as failure:
+            # `create_initialization_options` may be the user's.
+            return self._runtime.engine.failed(request, failure)
         finally:
             connection.announced = None
         if reply.error_code is None:
@@ -89,14 +96,30 @@ class ServerSide:
             return engine.failed(request, error)
         except Exception as failure:
             self._on_failure(failure)
-            return engine.failed(request, failure)
+            error = engine.as_error(request.method, failure)
+            return engine.failed(request, MCPError(error.code, str(failure), error.data))
+
+    def may_ask(self, notification: Notification) -> bool:
+        """Whether the handler of a notification may ask the peer something."""
+        return stream_era(notification) == "handshake"
 
     async def notified(self, notification: Notification, exchange: Exchange) -> None:
         """Takes a notification. Never raises."""
-        peer: Any = self.session
-        if stream_era(notification) == "modern":
-            try:
-                peer = read_envelope(notification.params)
-            except MCPError:
-                return
+        try:
+            peer: Any = self._sender(notification)
+        except MCPError as error:
+            logger.debug("dropped %s: %s", notification.method, error)
+            return
         await self._runtime.engine.notified(notification, peer, exchange)
+
+    def _sender(self, notification: Notification) -> Envelope | HandshakeSession:
+        if stream_era(notification) == "modern":
+            return read_envelope(notification.params)
+        self.session.admit(notification)
+        return self.session
+
+    def unreadable(self, error: DecodeError) -> bool:
+        """Takes note of what is no message. The client is told, under no id where none could be read."""
+        if error.response_id is not None:
+            logger.debug("what answers %r is no answer: %s", error.response_id, error.message)
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from mcp.server.validation import (
     validate_tool_use_result_messages,
     wants_sampling_tools,
 )
-from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.shared.exceptions import ConnectionClosedError, MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mcp.shared.message import ServerMessageMetadata
 
 __all__ = ["ServerSession"]
+
+logger = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
@@ -143,7 +146,7 @@ class ServerSession:
             return
         wire = notification.model_dump(by_alias=True, exclude_none=True, mode="json")
         if related_request_id is None and notification.method not in _REQUEST_SCOPED:
-            await self._connection.notify(notification.method, wire.get("params"))
+            await self._announce(notification.method, wire.get("params"))
         else:
             await self._exchange.notify(notification.method, wire.get("params"))
 
@@ -208,19 +211,19 @@ class ServerSession:
 
     async def send_resource_updated(self, uri: str | AnyUrl) -> None:
         """Tells the client that a resource has changed."""
-        await self._connection.notify("notifications/resources/updated", {"uri": str(uri)})
+        await self._announce("notifications/resources/updated", {"uri": str(uri)})
 
     async def send_resource_list_changed(self) -> None:
         """Tells the client that the list of resources has changed."""
-        await self._connection.notify("notifications/resources/list_changed", None)
+        await self._announce("notifications/resources/list_changed", None)
 
     async def send_tool_list_changed(self) -> None:
         """Tells the client that the list of tools has changed."""
-        await self._connection.notify("notifications/tools/list_changed", None)
+        await self._announce("notifications/tools/list_changed", None)
 
     async def send_prompt_list_changed(self) -> None:
         """Tells the client that the list of prompts has changed."""
-        await self._connection.notify("notifications/prompts/list_changed", None)
+        await self._announce("notifications/prompts/list_changed", None)
 
     async def send_elicit_complete(self, elicitation_id: str, related_request_id: RequestId | None = None) -> None:
         """Tells the client that what a URL elicitation asked for is done.
@@ -231,7 +234,7 @@ class ServerSession:
         """
         params = {"elicitationId": elicitation_id}
         if related_request_id is None:
-            await self._connection.notify("notifications/elicitation/complete", params)
+            await self._announce("notifications/elicitation/complete", params)
         else:
             await self._exchange.notify("notifications/elicitation/complete", params)
 
@@ -408,6 +411,13 @@ class ServerSession:
         from mcp.types import EmptyResult
 
         return EmptyResult.model_validate(await self._ask("ping", None))
+
+    async def _announce(self, method: str, params: dict[str, Any] | None) -> None:
+        """Sends what belongs to no request. A client that is gone misses it."""
+        try:
+            await self._connection.notify(method, params)
+        except ConnectionClosedError:
+            logger.debug("dropped %s: the connection is closed", method)
 
     async def _ask(self, method: str, params: BaseModel | None) -> dict[str, Any]:
         wire = None if params is None else params.model_dump(by_alias=True, exclude_none=True, mode="json")

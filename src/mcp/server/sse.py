@@ -5,12 +5,12 @@ server has to say, answers included, comes back on the stream.
 
     sse = SseServerTransport("/messages/")
 
-    async def handle_sse(request):
-        async with sse.connect_sse(request.scope, request.receive, request._send) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-        return Response()
+    class Events:
+        async def __call__(self, scope, receive, send):
+            async with sse.connect_sse(scope, receive, send) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
 
-    app = Starlette(routes=[Route("/sse", handle_sse), Mount("/messages/", app=sse.handle_post_message)])
+    app = Starlette(routes=[Route("/sse", Events()), Mount("/messages/", app=sse.handle_post_message)])
 
 Specification: basic/transports under "HTTP with SSE" (2024-11-05).
 """
@@ -35,6 +35,7 @@ from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.http_sessions import principal
+from mcp.server.shutdown import ShutdownWatch
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings, is_json
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class SseServerTransport:
             json_only=False, security_settings=security_settings, max_request_body_size=max_request_body_size
         )
         self._sessions: dict[str, _Session] = {}
+        self._shutdown = ShutdownWatch(lambda: bool(self._sessions), self._end_all)
 
     # The event stream.
 
@@ -89,7 +91,8 @@ class SseServerTransport:
     ) -> AsyncGenerator[TransportStreams, None]:
         """Answers a GET with an event stream, and yields the connection that it and the posts to it make.
 
-        The connection ends when the client hangs up; the stream ends when the block does.
+        The connection ends when the client hangs up, and when uvicorn is told to stop; the stream ends when the block
+        does.
 
         Args:
             scope: The ASGI scope of the request.
@@ -127,10 +130,15 @@ class SseServerTransport:
     @contextmanager
     def _registered(self, id: str, session: _Session) -> Generator[None, None, None]:
         self._sessions[id] = session
+        self._shutdown.start()
         try:
             yield
         finally:
             del self._sessions[id]
+
+    def _end_all(self) -> None:
+        for session in self._sessions.values():
+            session.link.end()
 
     # Messages.
 
@@ -150,8 +158,7 @@ class SseServerTransport:
             _check_verb(scope, "POST")
             _check_content_type(request)
             session = self._session_of(scope)
-            request = await self._gate.read_body(request)
-            if request is None:
+            if not await self._gate.read_body(request):
                 return
             _deliver(session.link, request)
         except Refusal as refusal:

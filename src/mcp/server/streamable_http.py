@@ -14,18 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import anyio
 
 from mcp.engine.backend import open_spawner
-from mcp.engine.exchange import Origin
-from mcp.engine.streams import ReadStream, WriteStream, to_frame, to_model
-from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId, decode
+from mcp.engine.streams import ReadStream, WriteStream
+from mcp.protocol.codec import DecodeError, Request, RequestId, decode
 from mcp.server.http_gate import (
     CONTENT_TYPE_JSON,
     CONTENT_TYPE_SSE,
@@ -35,14 +32,14 @@ from mcp.server.http_gate import (
     Refusal,
     accepted_types,
 )
+from mcp.server.http_hand_driven import MAX_UNREAD_MESSAGES, HandDrivenSession, OutgoingStream
 from mcp.server.http_response import RawHeader, respond
 from mcp.server.http_serving import SessionServing
 from mcp.server.http_streams import GET_STREAM_KEY, REQUEST_CANCELLED, SessionStreams
 from mcp.server.http_watch import RequestWatch
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
-from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp.types.jsonrpc import JSONRPCError, JSONRPCMessage, JSONRPCResponse
-from mcp.types.version import DEFAULT_NEGOTIATED_VERSION
+from mcp.shared.message import SessionMessage
+from mcp.types.jsonrpc import JSONRPCMessage
 
 if TYPE_CHECKING:
     from starlette.requests import Request as HTTPStarletteRequest
@@ -72,7 +69,7 @@ logger = logging.getLogger(__name__)
 MCP_SESSION_ID_HEADER = "mcp-session-id"
 LAST_EVENT_ID_HEADER = "last-event-id"
 
-REQUEST_STREAM_BUFFER_SIZE: Final = 16
+REQUEST_STREAM_BUFFER_SIZE: Final = MAX_UNREAD_MESSAGES
 """Messages from the client that wait for whoever reads a hand-driven transport."""
 
 SESSION_ID_PATTERN = re.compile(r"^[\x21-\x7E]+$")
@@ -177,7 +174,7 @@ class StreamableHTTPServerTransport:
         self._serving = SessionServing(
             self._gate, RequestWatch(), json_only=is_json_response_enabled, retry=retry_interval
         )
-        self._session: _HandDriven | None = None
+        self._session: HandDrivenSession | None = None
         self._terminated = False
 
     @property
@@ -196,11 +193,12 @@ class StreamableHTTPServerTransport:
         """
         async with open_spawner() as spawner:
             streams = SessionStreams(self.mcp_session_id or uuid4().hex, spawner, self._store)
-            session = self._session = _HandDriven(streams, self._request_ended)
+            session = self._session = HandDrivenSession(streams, self._request_ended)
             try:
-                yield session.arrived, _Outgoing(session)
+                yield session.arrived, OutgoingStream(session)
             finally:
                 await self.terminate()
+                session.arrived.close()
 
     async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request of the session.
@@ -224,25 +222,24 @@ class StreamableHTTPServerTransport:
         except Refusal as refusal:
             await refusal.respond(send)
 
-    async def _post(self, session: _HandDriven, request: HTTPRequest) -> None:
+    async def _post(self, session: HandDrivenSession, request: HTTPRequest) -> None:
         self._gate.check_post(request)
-        whole = await self._gate.read_body(request)
-        if whole is None:
+        if not await self._gate.read_body(request):
             return
         try:
-            message = decode(whole.body)
+            message = decode(request.body)
         except DecodeError as error:
             message = error
         if isinstance(message, Request) and message.method == "initialize":
-            await self._serving.post(session, whole, message, self._opened)
+            await self._serving.post(session, request, message, self._opened)
         else:
-            self._check_id(whole)
-            await self._serving.post(session, whole, message)
+            self._check_id(request)
+            await self._serving.post(session, request, message)
 
     def _opened(self) -> tuple[RawHeader, ...]:
         return () if self.mcp_session_id is None else ((SESSION_ID_HEADER, self.mcp_session_id.encode()),)
 
-    async def _other(self, session: _HandDriven, request: HTTPRequest) -> None:
+    async def _other(self, session: HandDrivenSession, request: HTTPRequest) -> None:
         verb = request.scope["method"]
         if verb == "GET":
             self._check_id(request)
@@ -286,110 +283,3 @@ class StreamableHTTPServerTransport:
         """Ends the response to the session's GET; a polling client comes back."""
         if self._session is not None:
             self._session.streams.close_standalone_reader()
-
-
-class _HandDriven:
-    """The session of a hand-driven transport; see `SessionPort`."""
-
-    takes_batches = False
-
-    def __init__(self, streams: SessionStreams, changed: Callable[[], None]) -> None:
-        self.streams = streams
-        self.version = DEFAULT_NEGOTIATED_VERSION
-        self._changed = changed
-        self._requests = 0
-        self._opening: set[RequestId] = set()
-        self._arrive, self.arrived = anyio.create_memory_object_stream[SessionMessage | Exception](
-            REQUEST_STREAM_BUFFER_SIZE
-        )
-
-    @property
-    def busy(self) -> bool:
-        return self._requests > 0
-
-    def entered(self) -> None:
-        self._requests += 1
-        self._changed()
-
-    def left(self) -> None:
-        self._requests -= 1
-        self._changed()
-
-    async def take(self, message: Message | Batch | DecodeError, origin: Origin) -> None:
-        if isinstance(message, Batch):
-            raise AssertionError("batches are not decoded")
-        try:
-            await self._arrive.send(message if isinstance(message, DecodeError) else self._attributed(message, origin))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise Refusal.of_request(404, "Not Found: Session has been terminated") from None
-
-    def _attributed(self, message: Message, origin: Origin) -> SessionMessage:
-        unanswered = None
-        if isinstance(message, Request):
-            unanswered = partial(self._abandoned, message.id)
-            if message.method == "initialize":
-                self._opening.add(message.id)
-        metadata = ServerMessageMetadata(
-            request_context=origin.request,
-            close_sse_stream=origin.close_sse_stream,
-            close_standalone_sse_stream=origin.close_standalone_sse_stream,
-            on_request_unanswered=unanswered,
-            can_send_request=origin.can_ask,
-        )
-        return SessionMessage(to_model(message), metadata)
-
-    async def _abandoned(self, id: RequestId) -> None:
-        self.streams.abandoned(id)
-
-    async def send(self, message: SessionMessage) -> None:
-        """Sends a message to the client; waits while it is behind with reading."""
-        frame, body = to_frame(message), message.message
-        if isinstance(body, (JSONRPCResponse, JSONRPCError)):
-            if body.id in self._opening:
-                self._opened(body)
-            self.streams.send(frame, body.id, final=True)
-            return
-        metadata = message.metadata
-        related = metadata.related_request_id if isinstance(metadata, ServerMessageMetadata) else None
-        self.streams.send(frame, related)
-        await self.streams.drain(related)
-
-    def _opened(self, answer: JSONRPCResponse | JSONRPCError) -> None:
-        self._opening.clear()
-        if isinstance(answer, JSONRPCResponse):
-            self.version = str(answer.result.get("protocolVersion", self.version))
-
-    def end(self) -> None:
-        self.streams.close()
-        self._arrive.close()
-
-
-class _Outgoing:
-    """Takes messages for the client of a hand-driven transport."""
-
-    def __init__(self, session: _HandDriven) -> None:
-        self._session = session
-        self._closed = False
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Sends a message.
-
-        Raises:
-            anyio.ClosedResourceError: This stream was closed.
-            EncodeError: The message holds something that JSON cannot.
-        """
-        if self._closed:
-            raise anyio.ClosedResourceError
-        await self._session.send(item)
-
-    async def aclose(self) -> None:
-        """Ends the use of this stream."""
-        self._closed = True
-
-    async def __aenter__(self) -> _Outgoing:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()

@@ -12,11 +12,13 @@ from mcp.engine.backend import Spawner, asyncio_task, open_spawner
 from mcp.engine.supervisor import Held
 from mcp.server.http_endpoint import HTTPEndpoint
 from mcp.server.http_gate import HTTPGate
-from mcp.server.http_handshake import HandshakeEndpoint, StatelessEndpoint
+from mcp.server.http_handshake import HandshakeEndpoint
 from mcp.server.http_modern import ModernEndpoint
 from mcp.server.http_serving import SessionServing
 from mcp.server.http_sessions import SessionTable
+from mcp.server.http_stateless import StatelessEndpoint
 from mcp.server.http_watch import RequestWatch
+from mcp.server.streamable_http import EventStore
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel.server import Server
     from mcp.server.runtime import ServerRuntime
-    from mcp.server.streamable_http import EventStore
 
 __all__ = [
     "DEFAULT_MAX_SESSIONS",
@@ -89,7 +90,7 @@ class StreamableHTTPSessionManager:
     def __init__(
         self,
         app: "Server[Any]",
-        event_store: "EventStore | None" = None,
+        event_store: EventStore | None = None,
         json_response: bool = False,
         stateless: bool = False,
         security_settings: TransportSecuritySettings | None = None,
@@ -115,9 +116,15 @@ class StreamableHTTPSessionManager:
             max_request_body_size=max_request_body_size,
         )
         self._endpoint: HTTPEndpoint | None = None
+        self._table: SessionTable | None = None
         self._ran = False
         self._late_start: anyio.Lock | None = None
         self._late: Held[None] | None = None
+
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions of handshake revisions are open."""
+        return 0 if self._table is None else len(self._table)
 
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None, None]:
@@ -141,11 +148,12 @@ class StreamableHTTPSessionManager:
             table = SessionTable(
                 idle_timeout=self.session_idle_timeout, max_sessions=self.max_sessions, spawner=spawner
             )
+            self._table = table
             self._endpoint = self._build(runtime, spawner, table)
             try:
                 yield
             finally:
-                self._endpoint = None
+                self._endpoint = self._table = None
                 table.close()
 
     def _build(self, runtime: "ServerRuntime", spawner: Spawner, table: SessionTable) -> HTTPEndpoint:
@@ -153,7 +161,8 @@ class StreamableHTTPSessionManager:
         modern = ModernEndpoint(self.app, runtime.engine, json_response=self.json_response, watch=watch)
         serving = SessionServing(self._gate, watch, json_only=self.json_response, retry=self.retry_interval)
         if self.stateless:
-            return HTTPEndpoint(self._gate, modern, StatelessEndpoint(self.app, runtime, serving, spawner))
+            stateless = StatelessEndpoint(self.app, runtime, serving, watch, spawner, json_response=self.json_response)
+            return HTTPEndpoint(self._gate, modern, stateless)
         # Asked for the store each time: a subclass may give every session a store of its own.
         sessions = HandshakeEndpoint(self.app, runtime, serving, table, spawner, lambda: self.event_store)
         return HTTPEndpoint(self._gate, modern, sessions)

@@ -1,4 +1,5 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: reportArgumentType=false, reportReturnType=false
 """A client on the Python SDK 1.x for the server of workshop.py. It prints what it saw as one line of JSON.
 
 python python_v1_client.py http URL

@@ -1,5 +1,6 @@
 # isort: skip_file
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: reportArgumentType=false, reportReturnType=false
 """A server on the Python SDK 1.x for our client.
 
     python python_v1_server.py stdio|http|http-stateless|http-json|sse

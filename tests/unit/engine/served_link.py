@@ -8,7 +8,6 @@ import anyio
 from scripted_link import ScriptedLink, notification, request
 
 from mcp import types
-from mcp.engine.serve import serve_link
 from mcp.server import Server, ServerRequestContext
 
 Context = ServerRequestContext[Any, Any]
@@ -47,10 +46,10 @@ async def nothing(ctx: Context, name: str) -> None:
 async def serving(work: Work, **options: Any) -> AsyncGenerator[ScriptedLink, None]:
     """Serves until the block ends, which closes the peer's side."""
     link = ScriptedLink()
-    async with anyio.create_task_group() as group, server_that_does(work).in_process() as engine:
+    async with anyio.create_task_group() as group, server_that_does(work).in_process() as runtime:
 
         async def serve() -> None:
-            await serve_link(engine, link, **options)
+            await runtime.serve_link(link, **options)
 
         group.start_soon(serve)
         yield link

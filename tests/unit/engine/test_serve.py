@@ -5,7 +5,7 @@ import pytest
 from scripted_link import ScriptedLink
 from served_link import Context, answered, nothing, server_that_does, serving, work
 
-from mcp.engine.serve import MAX_RUNNING_REQUESTS, serve_link
+from mcp.engine.running import MAX_RUNNING_REQUESTS
 from mcp.protocol.codec import DecodeError
 from mcp.shared.exceptions import MCPError
 
@@ -117,12 +117,15 @@ async def test_a_flood_is_not_read_faster_than_its_refusals_are() -> None:
         assert len(link.sent) == 3
 
 
-async def test_a_request_of_the_handshake_era_is_told_what_is_served() -> None:
+async def test_a_request_that_names_no_version_before_initialize_is_told_what_to_do() -> None:
     async with serving(nothing) as link:
-        link.arrive(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}')
+        link.arrive(b'{"jsonrpc":"2.0","id":1,"method":"acme/work"}')
         error = (await link.next())["error"]
-        assert error["code"] == -32022
-        assert error["data"] == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
+        assert error["code"] == -32600
+        assert error["message"] == (
+            "'acme/work' came before initialize: open the connection with initialize, or name a protocol version in "
+            "params._meta"
+        )
 
 
 async def test_a_request_with_half_an_envelope_is_told_what_it_lacks() -> None:
@@ -166,7 +169,7 @@ async def test_what_was_asked_before_the_peer_closed_its_side_is_still_answered(
         assert answered(await link.next()) == (1, "a")
 
 
-async def test_what_still_runs_long_after_the_peer_closed_its_side_is_cancelled() -> None:
+async def test_what_still_runs_long_after_the_peer_closed_its_side_is_answered_with_an_error_and_cancelled() -> None:
     log: list[str] = []
 
     async def wait(ctx: Context, name: str) -> None:
@@ -178,7 +181,10 @@ async def test_what_still_runs_long_after_the_peer_closed_its_side_is_cancelled(
     async with serving(wait) as link:
         link.arrive(work(1, "a"))
     assert log == ["cancelled"]
-    assert link.sent == []
+    (answer,) = link.sent
+    assert answer["id"] == 1
+    assert answer["error"]["code"] == -32000
+    assert answer["error"]["message"].startswith("Connection closed: ")
 
 
 async def test_raise_exceptions_ends_the_connection_with_the_first_failure_once_it_is_answered() -> None:
@@ -190,8 +196,8 @@ async def test_raise_exceptions_ends_the_connection_with_the_first_failure_once_
         raise ValueError(name)
 
     link.arrive(work(0, "refuse"), work(1, "wrong"), work(2, "wrong"))
-    async with server_that_does(fail).in_process() as engine:
+    async with server_that_does(fail).in_process() as runtime:
         with pytest.raises(ValueError, match="wrong"):
-            await serve_link(engine, link, raise_exceptions=True)
+            await runtime.serve_link(link, raise_exceptions=True)
     answers = {message["id"]: message["error"]["code"] for message in link.sent}
     assert answers == {0: 7, 1: -32603, 2: -32603}

@@ -7,7 +7,7 @@ import pytest
 from scripted_link import META, notification
 from served_link import Context, answered, event, nothing, serving, work
 
-from mcp.engine.serve import MAX_WAITING_NOTIFICATIONS
+from mcp.engine.duplex import MAX_WAITING_NOTIFICATIONS
 
 pytestmark = pytest.mark.anyio
 
@@ -77,6 +77,18 @@ async def test_a_bad_notification_is_no_error_of_the_servers(caplog: pytest.LogC
         await anyio.wait_all_tasks_blocked()
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert "dropped acme/event" in caplog.text
+
+
+async def test_what_is_wrong_with_the_envelope_of_a_notification_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "mcp.server"):
+        async with serving(nothing) as link:
+            link.arrive(
+                notification("acme/event", {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}}),
+                b'{"jsonrpc":"2.0","method":"acme/event"}',
+            )
+            await anyio.wait_all_tasks_blocked()
+    assert "dropped acme/event: Unsupported protocol version" in caplog.text
+    assert "dropped acme/event: 'acme/event' came before initialize" in caplog.text
 
 
 async def test_notifications_that_pile_up_are_dropped(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,6 @@ import pytest
 from mcp.protocol.codec import Notification, Request
 from mcp.protocol.eras import (
     claimed_version,
-    handshake_refused,
     http_era,
     read_envelope,
     stream_era,
@@ -191,11 +190,3 @@ def test_a_version_that_is_not_served_is_refused_with_those_that_are(version: ob
 def test_an_unsupported_version_names_the_supported_ones() -> None:
     error = unsupported_version("2099-01-01")
     assert error.data == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
-
-
-def test_a_handshake_is_told_that_handshakes_are_not_served() -> None:
-    asked = handshake_refused(Request(1, "initialize", {"protocolVersion": "2025-11-25"}))
-    assert asked.code == -32022
-    assert asked.data == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
-    assert "'initialize'" in asked.message
-    assert handshake_refused(Notification("x")).data["requested"] == "a handshake revision"

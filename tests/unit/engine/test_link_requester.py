@@ -2,6 +2,7 @@
 
 import json
 import logging
+import traceback
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,8 +14,11 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from scripted_link import ScriptedLink
 
+from mcp.client.inbound import Inbound
+from mcp.client.link_requester import LinkRequester
 from mcp.engine.backend import open_spawner
-from mcp.engine.peer import MAX_WAITING_NOTIFICATIONS, MAX_WAITING_PROGRESS, LinkRequester
+from mcp.engine.duplex import MAX_WAITING_NOTIFICATIONS
+from mcp.engine.pending import MAX_WAITING_PROGRESS
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import DecodeError
 from mcp.shared.exceptions import (
@@ -25,7 +29,7 @@ from mcp.shared.exceptions import (
     RequestTimeoutError,
     TransportError,
 )
-from mcp.types.jsonrpc import METHOD_NOT_FOUND, PARSE_ERROR
+from mcp.types.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 
 pytestmark = pytest.mark.anyio
 
@@ -47,20 +51,23 @@ def progress(token: object, value: int) -> bytes:
 
 @asynccontextmanager
 async def connected(
-    link: ScriptedLink, noticed: Noticed | None = None, gate: anyio.Event | None = None
+    link: ScriptedLink,
+    noticed: Noticed | None = None,
+    gate: anyio.Event | None = None,
+    *,
+    inbound: Inbound | None = None,
 ) -> AsyncGenerator[LinkRequester, None]:
-    """A requester on a link; notifications are added to `noticed`, each once `gate` is open."""
+    """A requester on a link; notifications go to `inbound`, or to `noticed`, each once `gate` is open."""
 
-    async def sink(method: str, params: dict[str, Any] | None) -> None:
-        if gate is not None:
-            await gate.wait()
-        if noticed is not None:
-            noticed.append((method, params))
+    class Noting(Inbound):
+        async def __call__(self, method: str, params: dict[str, Any] | None) -> None:
+            if gate is not None:
+                await gate.wait()
+            if noticed is not None:
+                noticed.append((method, params))
 
     async with open_spawner() as spawner:
-        requester = LinkRequester(link, sink)
-        spawner.spawn(requester.read)
-        spawner.spawn(requester.dispatch)
+        requester = LinkRequester(link, spawner, inbound or Noting(None, None))
         try:
             yield requester
         finally:
@@ -198,8 +205,17 @@ async def test_nonsense_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
         )
         link.arrive(result(1))
         assert await call.result() == {}
+        assert link.sent == []
     assert caplog.text.count("Failed to parse JSONRPC message from server") == 5
     assert "Failed to parse JSONRPC message from server: too long" in caplog.text
+
+
+async def test_a_broken_request_of_the_server_is_refused_under_its_id() -> None:
+    link = ScriptedLink()
+    async with connected(link):
+        link.arrive(frame(id=7, method=5))
+        refused = await link.next()
+        assert (refused["id"], refused["error"]["code"]) == (7, INVALID_REQUEST)
 
 
 async def test_a_request_of_the_server_is_refused_under_its_id(caplog: pytest.LogCaptureFixture) -> None:
@@ -304,8 +320,14 @@ async def test_a_callback_that_is_much_too_slow_misses_the_oldest_reports() -> N
 
 
 async def test_reports_that_belong_to_no_waiting_callback_are_dropped() -> None:
-    link, climb, noticed = ScriptedLink(), Climb(), Noticed()
-    async with connected(link, noticed) as requester, anyio.create_task_group() as group:
+    link, climb = ScriptedLink(), Climb()
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    inbound = Inbound(None, hear)
+    async with connected(link, inbound=inbound) as requester, anyio.create_task_group() as group:
         call = Call(group, requester, 1, CallOptions(on_progress=climb))
         plain = Call(group, requester, 2)
         await link.next()
@@ -314,8 +336,9 @@ async def test_reports_that_belong_to_no_waiting_callback_are_dropped() -> None:
         link.arrive(result(1), progress(1, 2), result(2))
         await call.result()
         await plain.result()
+        await wait_all_tasks_blocked()
     assert climb.reports == []
-    assert noticed == []
+    assert heard == []
 
 
 async def test_a_time_limit_holds_for_callbacks_too() -> None:
@@ -471,6 +494,24 @@ async def test_the_end_of_the_link_fails_everything_that_is_pending() -> None:
         with pytest.raises(ConnectionClosedError, match="Connection closed"):
             await requester.notify("acme/note", None)
         assert link.sent == []
+
+
+async def test_everybody_gets_an_error_of_their_own_when_the_link_ends() -> None:
+    link = ScriptedLink()
+    async with connected(link) as requester, anyio.create_task_group() as group:
+        calls = [Call(group, requester, id) for id in range(3)]
+        for _ in calls:
+            await link.next()
+        link.end()
+        errors = [await call.result() for call in calls]
+        for _ in range(2):
+            with pytest.raises(ConnectionClosedError) as raised:
+                await requester.request(9, "acme/do", {}, NO_OPTIONS)
+            errors.append(raised.value)
+    assert len({id(error) for error in errors}) == 5
+    depths = [sum(1 for _ in traceback.walk_tb(error.__traceback__)) for error in errors]
+    assert depths[0] == depths[1] == depths[2]
+    assert depths[3] == depths[4]
 
 
 async def test_a_link_that_knows_why_it_ended_says_so() -> None:

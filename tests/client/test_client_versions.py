@@ -5,6 +5,7 @@ from typing import Any
 
 import house
 import pytest
+from played_server import serving
 from pydantic import ValidationError
 
 from mcp import Client, MCPError, types
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MalformedResultError, RequestTimeoutError
 pytestmark = pytest.mark.anyio
 
 MODERN = "2026-07-28"
+HANDSHAKE = "2025-11-25"
 
 
 class Recorder:
@@ -168,30 +170,41 @@ async def test_a_server_that_speaks_newer_revisions_too_is_spoken_to() -> None:
         assert client.protocol_version == MODERN
 
 
-HANDSHAKE_ONLY = (
-    " (in answer to server/discover; the server seems to speak only handshake revisions, up to 2025-11-25, "
-    "which are not part of this version of the library yet)"
-)
-
-
 @pytest.mark.parametrize("code", [types.METHOD_NOT_FOUND, types.INVALID_REQUEST, types.INVALID_PARAMS, -32000])
-async def test_a_server_that_does_not_know_the_question_is_told_apart(code: int) -> None:
+async def test_a_server_in_this_process_that_does_not_know_the_question_is_quoted(code: int) -> None:
     with pytest.raises(MCPError) as raised:
         async with Client(refusing(MCPError(code, "What?", "server/discover"))):
             pass
-    assert raised.value.code == code
-    assert raised.value.message == "What?" + HANDSHAKE_ONLY
-    assert raised.value.data == "server/discover"
+    assert (raised.value.code, raised.value.message, raised.value.data) == (code, "What?", "server/discover")
 
 
-async def test_a_server_that_names_handshake_revisions_is_told_apart() -> None:
-    data = {"supported": ["2025-11-25"], "requested": MODERN}
-    error = MCPError(types.UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
-    with pytest.raises(MCPError) as raised:
-        async with Client(refusing(error)):
-            pass
-    assert raised.value.message == "Unsupported protocol version" + HANDSHAKE_ONLY
-    assert raised.value.data == data
+OLD_REVISIONS_ONLY = MCPError(
+    types.UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", {"supported": [HANDSHAKE], "requested": MODERN}
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MCPError(types.METHOD_NOT_FOUND, "Method not found"),
+        MCPError(types.INVALID_REQUEST, "came before initialize"),
+        MCPError(types.INVALID_PARAMS, "What?"),
+        MCPError(-32000, "What?"),
+        ValueError("boom"),
+        OLD_REVISIONS_ONLY,
+    ],
+    ids=repr,
+)
+async def test_a_server_on_a_pipe_that_does_not_know_the_question_is_offered_a_handshake(error: Exception) -> None:
+    server = refusing(error)
+    methods = recorded(server)
+    async with Client(serving(server)) as client:
+        assert client.protocol_version == HANDSHAKE
+        assert client.session.discover_result is None
+        assert client.session.initialize_result is not None
+        assert (await client.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
+    assert methods[:2] == ["server/discover", "initialize"]
+    assert "notifications/initialized" in methods
 
 
 async def test_a_server_that_names_unknown_revisions_alone_is_quoted() -> None:
@@ -277,18 +290,35 @@ async def test_a_session_asks_again_when_told_to() -> None:
         assert raw["supportedVersions"] == [MODERN]
 
 
-async def test_a_session_has_no_handshake_yet() -> None:
-    async with Client(house.build()) as client:
-        with pytest.raises(NotImplementedError, match="handshake revisions"):
-            await client.session.initialize()
-        with pytest.raises(NotImplementedError, match="handshake revisions"):
-            client.session.adopt(
-                types.InitializeResult(
-                    protocol_version="2025-11-25",
-                    capabilities=types.ServerCapabilities(),
-                    server_info=types.Implementation(name="old", version="1"),
-                )
-            )
+def greeting(version: str) -> types.InitializeResult:
+    return types.InitializeResult(
+        protocol_version=version,
+        capabilities=types.ServerCapabilities(),
+        server_info=types.Implementation(name="old", version="1"),
+        instructions="Bow.",
+    )
+
+
+async def test_a_session_adopts_an_earlier_handshake_and_a_later_answer_in_its_place() -> None:
+    session = ClientSession()
+    session.adopt(greeting("2025-03-26"))
+    assert (session.protocol_version, session.discover_result) == ("2025-03-26", None)
+    assert session.initialize_result == greeting("2025-03-26")
+    assert (session.server_info, session.instructions) == (types.Implementation(name="old", version="1"), "Bow.")
+    assert session.server_capabilities == types.ServerCapabilities()
+    session.adopt(known(MODERN))
+    assert (session.protocol_version, session.initialize_result) == (MODERN, None)
+    assert session.instructions == "Knock first."
+
+
+@pytest.mark.parametrize("version", ["2099-01-01", MODERN, ""])
+def test_a_session_adopts_no_handshake_in_a_revision_that_has_none(version: str) -> None:
+    session = ClientSession()
+    with pytest.raises(RuntimeError, match="Unsupported protocol version from the server") as raised:
+        session.adopt(greeting(version))
+    assert f"'{version}'" in str(raised.value)
+    assert HANDSHAKE in str(raised.value)
+    assert session.protocol_version is None
 
 
 async def test_a_new_session_knows_nothing() -> None:

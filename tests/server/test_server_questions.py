@@ -1,16 +1,28 @@
 """What a handler can ask a client of the handshake era: how it is asked, answered, timed out and cancelled."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from datetime import timedelta
 from typing import Any
 
 import anyio
 import pytest
+from asking import (
+    ANSWER,
+    HELLO,
+    SCHEMA,
+    Asker,
+    Sampler,
+    answer_to,
+    asking,
+    failure_of,
+    interview,
+    list_roots,
+    sample,
+)
 from doing import Received, server_that
 from wire import Context, send
 
-from mcp import Client, MCPDeprecationWarning, types
+from mcp import types
 from mcp.client import ClientRequestContext, ClientSession
 from mcp.server.session import ServerSession
 from mcp.server.validation import declares
@@ -22,185 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The (sampling|roots) capability is deprecated"),
     pytest.mark.filterwarnings("ignore:Client-to-server progress is deprecated"),
 ]
-
-Asker = Callable[[ServerSession], Awaitable[Any]]
-
-SCHEMA: dict[str, Any] = {"type": "object", "properties": {"age": {"type": "integer", "default": None}}}
-TOOL = types.Tool(name="look", input_schema={"type": "object"})
-TAKES_TOOLS = types.SamplingCapability(tools=types.SamplingToolsCapability())
-ANSWER = types.CreateMessageResult(role="assistant", content=types.TextContent(text="an answer"), model="m")
-
-
-def user(*content: Any) -> types.SamplingMessage:
-    return types.SamplingMessage(role="user", content=list(content))
-
-
-def assistant(*content: Any) -> types.SamplingMessage:
-    return types.SamplingMessage(role="assistant", content=list(content))
-
-
-def use(id: str) -> types.ToolUseContent:
-    return types.ToolUseContent(id=id, name="look", input={})
-
-
-def result(id: str) -> types.ToolResultContent:
-    return types.ToolResultContent(tool_use_id=id, content=[])
-
-
-HELLO = user(types.TextContent(text="Hello"))
-
-
-@asynccontextmanager
-async def asking(ask: Asker, **callbacks: Any) -> AsyncGenerator[Client, None]:
-    """A client whose requests make the server ask."""
-
-    async def work(ctx: Context) -> None:
-        await ask(ctx.session)
-
-    async with Client(server_that(work), mode="legacy", **callbacks) as client:
-        yield client
-
-
-async def answer_to(ask: Asker, **callbacks: Any) -> Any:
-    """What `ask` returns in a handler."""
-    answers: list[Any] = []
-
-    async def keep(session: ServerSession) -> None:
-        answers.append(await ask(session))
-
-    async with asking(keep, **callbacks) as client:
-        await send(client, "acme/do")
-    return answers[0]
-
-
-async def failure_of(ask: Asker, **callbacks: Any) -> Exception:
-    """What `ask` raises in a handler."""
-    failures: list[Exception] = []
-
-    async def keep(session: ServerSession) -> None:
-        with pytest.raises(Exception) as raised:
-            await ask(session)
-        failures.append(raised.value)
-
-    async with asking(keep, **callbacks) as client:
-        await send(client, "acme/do")
-    return failures[0]
-
-
-class Sampler:
-    """Answers sampling requests, and keeps what it was asked."""
-
-    def __init__(self, answer: Any = ANSWER) -> None:
-        self.asked: list[types.CreateMessageRequestParams] = []
-        self._answer = answer
-
-    async def __call__(self, context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
-        self.asked.append(params)
-        return self._answer
-
-
-async def sample(session: ServerSession, **options: Any) -> Any:
-    ask: Any = session.create_message  # pyright: ignore[reportDeprecated]
-    return await ask(**{"messages": [HELLO], "max_tokens": 9, **options})
-
-
-async def interview(session: ServerSession) -> Any:
-    return await session.elicit("How old?", SCHEMA)
-
-
-async def list_roots(session: ServerSession) -> Any:
-    return await session.list_roots()  # pyright: ignore[reportDeprecated]
-
-
-# Sampling.
-
-
-async def test_a_model_is_asked_with_everything_that_was_given() -> None:
-    sampler = Sampler()
-    options: dict[str, Any] = {
-        "system_prompt": "Be brief",
-        "include_context": "thisServer",
-        "temperature": 0.5,
-        "stop_sequences": ["."],
-        "metadata": {"k": None},
-        "model_preferences": types.ModelPreferences(hints=[types.ModelHint(name="small")], cost_priority=1),
-    }
-    answer = await answer_to(lambda session: sample(session, **options), sampling_callback=sampler)
-    assert type(answer) is types.CreateMessageResult
-    assert answer == ANSWER
-    assert sampler.asked == [types.CreateMessageRequestParams(messages=[HELLO], max_tokens=9, **options)]
-
-
-@pytest.mark.parametrize(
-    "options", [{"tools": [TOOL]}, {"tools": []}, {"tool_choice": types.ToolChoice(mode="required")}]
-)
-async def test_tools_are_sent_to_a_client_that_takes_them(options: dict[str, Any]) -> None:
-    wanted = types.CreateMessageResultWithTools(role="assistant", content=[use("1")], model="m", stop_reason="toolUse")
-    sampler = Sampler(wanted)
-    answer = await answer_to(
-        lambda session: sample(session, **options), sampling_callback=sampler, sampling_capabilities=TAKES_TOOLS
-    )
-    assert type(answer) is types.CreateMessageResultWithTools
-    assert answer == wanted
-    (asked,) = sampler.asked
-    assert {"tools": asked.tools, "tool_choice": asked.tool_choice} == {"tools": None, "tool_choice": None, **options}
-
-
-@pytest.mark.parametrize("options", [{"tools": [TOOL]}, {"tools": []}, {"tool_choice": types.ToolChoice()}])
-async def test_tools_are_not_sent_to_a_client_that_does_not_take_them(options: dict[str, Any]) -> None:
-    sampler = Sampler()
-    failure = await failure_of(lambda session: sample(session, **options), sampling_callback=sampler)
-    assert isinstance(failure, MCPError)
-    assert (failure.code, failure.message) == (
-        types.INVALID_PARAMS,
-        "Client does not support sampling tools capability",
-    )
-    assert sampler.asked == []
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [HELLO, assistant(use("1")), user(result("1"))],
-        [HELLO, assistant(use("1"), use("2")), user(result("2"), result("1"))],
-        [HELLO, assistant(use("1"))],
-        [],
-    ],
-)
-async def test_tool_results_that_answer_the_uses_before_them_are_sent(messages: list[types.SamplingMessage]) -> None:
-    sampler = Sampler()
-    await answer_to(lambda session: sample(session, messages=messages), sampling_callback=sampler)
-    assert sampler.asked[0].messages == messages
-
-
-@pytest.mark.parametrize(
-    ("messages", "problem"),
-    [
-        ([user(result("1"))], "tool_result requires a previous message containing tool_use"),
-        ([HELLO, user(result("1"))], "tool_result blocks do not match any tool_use in the previous message"),
-        (
-            [assistant(use("1")), user(result("1"), types.TextContent(text="and"))],
-            "The last message must contain only tool_result content if any is present",
-        ),
-        ([assistant(use("1")), user(result("2"))], "ids of tool_result blocks and tool_use blocks from previous"),
-        ([assistant(use("1"), use("2")), user(result("1"))], "ids of tool_result blocks and tool_use blocks"),
-        ([assistant(use("1")), HELLO], "ids of tool_result blocks and tool_use blocks from previous message"),
-    ],
-)
-async def test_tool_results_that_do_not_are_refused(messages: list[types.SamplingMessage], problem: str) -> None:
-    sampler = Sampler()
-    failure = await failure_of(lambda session: sample(session, messages=messages), sampling_callback=sampler)
-    assert isinstance(failure, ValueError)
-    assert problem in str(failure)
-    assert sampler.asked == []
-
-
-async def test_sampling_warns_that_it_is_deprecated() -> None:
-    async def ask(session: ServerSession) -> None:
-        with pytest.warns(MCPDeprecationWarning, match="The sampling capability is deprecated as of 2026-07-28"):
-            await sample(session)
-
-    await answer_to(ask, sampling_callback=Sampler())
 
 
 # Elicitation.

@@ -9,7 +9,6 @@ from wire import Context, connected, send
 
 from mcp import types
 from mcp.engine.exchange import OneWayExchange, Origin
-from mcp.engine.requester import CallOptions
 from mcp.server import context as server_context
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPDeprecationWarning, NoBackChannelError
@@ -202,8 +201,10 @@ class AskingExchange(OneWayExchange):
         self.asked: list[tuple[str, Any, Any]] = []
         self.notified: list[tuple[str, Any]] = []
 
-    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> dict[str, Any]:
-        self.asked.append((method, params, options.timeout))
+    async def ask(
+        self, method: str, params: dict[str, Any] | None, timeout: float | None = None, on_progress: Any = None
+    ) -> dict[str, Any]:
+        self.asked.append((method, params, timeout))
         return self.answer
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:

@@ -375,7 +375,7 @@ async def test_a_handler_sees_the_request_that_its_message_came_in() -> None:
 
     async def look(ctx: ServerRequestContext[Any, Any], params: RequestParams) -> dict[str, Any]:
         assert ctx.request is not None
-        return {"agent": ctx.request.headers["user-agent"], "path": ctx.request.url.path}
+        return {"client": ctx.request.headers["user-agent"], "path": ctx.request.url.path}
 
     server.add_request_handler("acme/look", RequestParams, look)
 
@@ -386,9 +386,9 @@ async def test_a_handler_sees_the_request_that_its_message_came_in() -> None:
         client = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         await stream.post(request(1, "initialize", client))
         assert (await stream.message())["result"]["protocolVersion"] == "2024-11-05"
-        for agent in ("one", "two"):
-            await stream.post(request(2, "acme/look"), [*JSON, (b"user-agent", agent.encode())])
-            assert (await stream.message())["result"] == {"agent": agent, "path": "/messages/"}
+        for name in ("one", "two"):
+            await stream.post(request(2, "acme/look"), [*JSON, (b"user-agent", name.encode())])
+            assert (await stream.message())["result"] == {"client": name, "path": "/messages/"}
 
 
 def request(id: int, method: str, params: Any = None) -> bytes:

@@ -42,7 +42,7 @@ class Lodge:
             "roam": self._roam,
             "climb": self._climb,
             "wait": self._wait,
-            "agent": self._agent,
+            "caller": self._caller,
         }
 
     async def list_tools(self, ctx: Context, params: Any) -> types.ListToolsResult:
@@ -83,7 +83,7 @@ class Lodge:
             self.cancelled.set()
         raise AssertionError("unreachable")
 
-    async def _agent(self, ctx: Context) -> types.CallToolResult:
+    async def _caller(self, ctx: Context) -> types.CallToolResult:
         assert ctx.request is not None
         return text(ctx.request.headers["x-guest"])
 
@@ -162,7 +162,7 @@ async def test_a_client_shakes_hands_wherever_the_server_is_mounted(origin: str,
 
 @pytest.mark.parametrize(
     ("tool", "answer"),
-    [("greet", "Hello, Ada"), ("dream", "of electric sheep"), ("roam", "file:///tmp"), ("agent", "Ada")],
+    [("greet", "Hello, Ada"), ("dream", "of electric sheep"), ("roam", "file:///tmp"), ("caller", "Ada")],
 )
 async def test_a_tool_can_ask_its_client(origin: str, tool: str, answer: str) -> None:
     async with guest(origin) as client:
@@ -206,7 +206,7 @@ async def test_a_call_that_runs_out_of_time_is_cancelled_at_the_server(origin: s
         with pytest.raises(RequestTimeoutError):
             await client.call_tool("wait", {}, read_timeout_seconds=0.1)
         await anyio.to_thread.run_sync(lodge.cancelled.wait)
-        assert await said_by(client, "agent") == "Ada"
+        assert await said_by(client, "caller") == "Ada"
 
 
 async def test_a_client_that_leaves_ends_what_runs_for_it(origin: str, lodge: Lodge) -> None:
@@ -230,7 +230,7 @@ async def test_a_client_that_leaves_ends_what_runs_for_it(origin: str, lodge: Lo
 async def test_the_same_stream_serves_the_modern_era(origin: str, mode: str) -> None:
     async with guest(origin, mode=mode) as client:
         assert client.protocol_version == "2026-07-28"
-        assert await said_by(client, "agent") == "Ada"
+        assert await said_by(client, "caller") == "Ada"
         with pytest.raises(MCPError, match="no back-channel"):
             await client.call_tool("greet", {})
 

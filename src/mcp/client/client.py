@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
-
-from typing_extensions import deprecated
 
 from mcp import types
 from mcp.client.callbacks import (
@@ -21,11 +19,11 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import Transport, open_requester
+from mcp.client.deprecated_verbs import DeprecatedVerbs
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
 from mcp.engine.supervisor import Held
-from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ CacheMode = Literal["use", "refresh", "bypass"]
 
 
 @dataclass
-class Client:
+class Client(DeprecatedVerbs):
     """A client of one server.
 
         async with Client("http://localhost:8000/mcp") as client:
@@ -395,69 +393,6 @@ class Client:
             NotImplementedError: Always.
         """
         raise NotImplementedError("subscriptions are not part of this version of the library yet")
-
-    # Verbs of the handshake revisions. 2026-07-28 has none of them: its servers refuse the requests, and the
-    # notifications are dropped here.
-
-    @deprecated(
-        "ping is removed as of 2026-07-28; the method only works under mode='legacy'.", category=MCPDeprecationWarning
-    )
-    async def send_ping(self, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Asks the server whether it is still there."""
-        return await self.session.send_ping(meta=meta)
-
-    @deprecated(
-        "Client-to-server progress is deprecated as of 2026-07-28; progress is server-to-client only.",
-        category=MCPDeprecationWarning,
-    )
-    async def send_progress_notification(
-        self, progress_token: str | int, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """Reports progress with a request of the server's.
-
-        Args:
-            progress_token: The progress token of the server's request.
-            progress: How much is done.
-            total: How much there is to do, if known.
-            message: What is being done.
-        """
-        params = types.ProgressNotificationParams(
-            progress_token=progress_token, progress=progress, total=total, message=message
-        )
-        await self.session.send_handshake_notification(types.ProgressNotification(params=params))
-
-    @deprecated("The logging capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
-    async def set_logging_level(
-        self, level: types.LoggingLevel, *, meta: types.RequestParamsMeta | None = None
-    ) -> types.EmptyResult:
-        """Sets the level of the session's log messages."""
-        return await self._handshake_request(types.SetLevelRequestParams(level=level), "logging/setLevel", meta)
-
-    @deprecated(
-        "resources/subscribe is removed as of 2026-07-28; use Client.listen() instead.",
-        category=MCPDeprecationWarning,
-    )
-    async def subscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Watches a resource."""
-        return await self._handshake_request(types.SubscribeRequestParams(uri=uri), "resources/subscribe", meta)
-
-    @deprecated(
-        "resources/unsubscribe is removed as of 2026-07-28; use Client.listen() instead.",
-        category=MCPDeprecationWarning,
-    )
-    async def unsubscribe_resource(self, uri: str, *, meta: types.RequestParamsMeta | None = None) -> types.EmptyResult:
-        """Stops watching a resource."""
-        return await self._handshake_request(types.UnsubscribeRequestParams(uri=uri), "resources/unsubscribe", meta)
-
-    @deprecated("The roots capability is deprecated as of 2026-07-28 (SEP-2577).", category=MCPDeprecationWarning)
-    async def send_roots_list_changed(self) -> None:
-        """Tells the server that the roots changed."""
-        await self.session.send_handshake_notification(types.RootsListChangedNotification())
-
-    async def _handshake_request(
-        self, params: types.RequestParams, method: str, meta: Mapping[str, Any] | None
-    ) -> types.EmptyResult:
-        return await self.session.request(method, params, types.EmptyResult, meta=meta)
 
 
 def _page(cursor: str | None, meta: types.RequestParamsMeta | None) -> types.PaginatedRequestParams | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +32,7 @@ logger = logging.getLogger("client")
 ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
 
 _STANDING = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_result_or_question = partial(result_of, input_required=True)
 
 
 class Outbound:
@@ -89,10 +91,8 @@ class Outbound:
         if self._is_routed or "send_request" in self.__dict__:
             kind: Any = or_input_required(model) if input_required else model
             return self.send_request(request_model(method, params, meta), kind, timeout, None, progress)
-        parse = parser_of(model)
-        return self._call(
-            method, params, parse, meta, timeout, progress, input_required=input_required, any_kind=any_kind
-        )
+        finish = own_result_of if any_kind else _result_or_question if input_required else result_of
+        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish)
 
     async def _call(
         self,
@@ -102,10 +102,8 @@ class Outbound:
         meta: Mapping[str, Any] | None,
         timeout: float | None,
         progress: ProgressFnT | None,
-        *,
-        metadata: ClientMessageMetadata | None = None,
-        input_required: bool = False,
-        any_kind: bool = False,
+        metadata: ClientMessageMetadata | None,
+        finish: Callable[[str, dict[str, Any], Parser[Any]], Any],
     ) -> Any:
         envelope = wire_meta(meta, self._envelope) if meta else self._envelope
         if envelope:
@@ -121,9 +119,7 @@ class Outbound:
             raw = await self._send(method, params, timeout, progress, metadata)
         if method in _STANDING:
             self._standing.note(method, params)
-        if any_kind:
-            return own_result_of(method, raw, parse)
-        return result_of(method, raw, parse, input_required=input_required)
+        return finish(method, raw, parse)
 
     def _send(
         self,
@@ -179,7 +175,6 @@ class Outbound:
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
-        either = takes_input_required(result_type)
         return await self._call(
             request.method,
             params,
@@ -187,9 +182,8 @@ class Outbound:
             params.pop("_meta", None),
             request_read_timeout_seconds,
             progress_callback,
-            metadata=metadata,
-            input_required=either,
-            any_kind=not either,
+            metadata,
+            _result_or_question if takes_input_required(result_type) else own_result_of,
         )
 
     async def request(

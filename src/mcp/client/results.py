@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -28,7 +28,7 @@ def parser_of(kind: type[T] | TypeAdapter[T]) -> Parser[T]:
     """The compiled validator of a model or adapter."""
     if isinstance(kind, TypeAdapter):
         return kind.validate_python
-    return _model_parser(cast("type[BaseModel]", kind))
+    return _model_parser(kind)
 
 
 def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_required: bool = False) -> Any:

@@ -33,7 +33,9 @@ from mcp.client.results import parser_of, result_of
 from mcp.client.role import ClientRole
 from mcp.client.server_facts import ServerFacts
 from mcp.engine.requester import CallOptions, Requester
+from mcp.protocol.trees import is_object
 from mcp.shared.exceptions import HTTPResponseError, MCPError
+from mcp.types.jsonrpc import UNSUPPORTED_PROTOCOL_VERSION
 from mcp.types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 if TYPE_CHECKING:
@@ -288,7 +290,12 @@ class SessionCore(Outbound):
         Raises:
             MCPError: The server answered with an error, or not within `DISCOVER_TIMEOUT_SECONDS`.
         """
-        raw = await self.send_discover(LATEST_MODERN_VERSION)
+        try:
+            raw = await self.send_discover(LATEST_MODERN_VERSION)
+        except MCPError as refusal:
+            if not _knows_after_all(refusal):
+                raise
+            raw = await self.send_discover(LATEST_MODERN_VERSION)
         return result_of("server/discover", raw, parser_of(types.DiscoverResult))
 
     async def discover(self) -> types.DiscoverResult:
@@ -301,3 +308,10 @@ class SessionCore(Outbound):
         result = await self.fetch_discovery()
         self.adopt(result)
         return result
+
+
+def _knows_after_all(refusal: MCPError) -> bool:
+    """Whether a server refuses the version it was asked in, and lists it among those it supports."""
+    supported: Any = refusal.data.get("supported") if is_object(refusal.data) else None
+    known = isinstance(supported, list) and LATEST_MODERN_VERSION in supported
+    return known and refusal.code == UNSUPPORTED_PROTOCOL_VERSION

@@ -13,7 +13,15 @@ from typing import Any, Protocol
 import anyio
 import anyio.abc
 
-__all__ = ["Cancellable", "Spawner", "asyncio_task", "open_spawner", "pending_cancels", "uncancel"]
+__all__ = [
+    "Cancellable",
+    "Spawner",
+    "asyncio_task",
+    "delivered_cancels",
+    "open_spawner",
+    "pending_cancels",
+    "uncancel",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +73,11 @@ def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
         return 0
     cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
     return 0 if cancelling is None else cancelling()
+
+
+def delivered_cancels(task: "asyncio.Task[Any] | None") -> int:
+    """How many of the cancellations of `task` it has met so far: one that comes while it runs waits for an await."""
+    return pending_cancels(task) - bool(getattr(task, "_must_cancel", False))
 
 
 def uncancel(task: "asyncio.Task[Any]") -> None:

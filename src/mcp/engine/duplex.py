@@ -20,7 +20,7 @@ from mcp.engine.exchange import NOWHERE, Exchange, OneWayExchange, Origin
 from mcp.engine.link import Frame, Link, origin_of
 from mcp.engine.outlet import Outlet
 from mcp.engine.pending import PendingRequests
-from mcp.engine.requester import CallOptions
+from mcp.engine.requester import CallOptions, ProgressSink
 from mcp.engine.running import RunningRequests
 from mcp.protocol.codec import (
     Batch,
@@ -34,13 +34,16 @@ from mcp.protocol.codec import (
     encode_notification,
 )
 from mcp.shared.exceptions import ConnectionClosedError, MCPError, NoBackChannelError, TransportError
-from mcp.types.jsonrpc import INVALID_REQUEST
+from mcp.types.jsonrpc import CONNECTION_CLOSED, INVALID_REQUEST
 
 __all__ = ["Admission", "Duplex", "Side"]
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING_NOTIFICATIONS: Final = 4096
+
+DRAIN_SECONDS: Final = 5.0
+"""How long the reader lets a peer be behind before it looks whether there is more, or the end, all the same."""
 
 
 Answer = Callable[[Exchange], Awaitable[Reply]]
@@ -175,11 +178,17 @@ class Duplex:
                 if self._reader_sent:
                     # What it sends is short, but a peer that floods and never reads must not make it pile up.
                     self._reader_sent = False
-                    await link.drain()
+                    with anyio.move_on_after(DRAIN_SECONDS):
+                        await link.drain()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             closed_reason: Callable[[], Awaitable[MCPError]] | None = getattr(link, "closed_reason", None)
             if closed_reason is not None:
                 self.close(await closed_reason())
+        except Exception as failure:
+            logger.exception("the transport failed; the connection ends")
+            reason = TransportError(CONNECTION_CLOSED, f"The transport failed: {type(failure).__name__}: {failure}")
+            reason.__cause__ = failure
+            self.close(reason)
         finally:
             self.close(ConnectionClosedError())
 
@@ -336,14 +345,19 @@ class _BatchAnswers:
 class _DuplexExchange(OneWayExchange):
     """The way back of one message."""
 
-    __slots__ = ("_duplex", "_id", "_open", "can_ask")
+    __slots__ = ("_duplex", "_id", "_may_ask", "_open")
 
     def __init__(self, duplex: Duplex, id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
         super().__init__(origin or NOWHERE)
         self._duplex = duplex
         self._id = id
         self._open = True
-        self.can_ask = can_ask and (origin is None or origin.can_ask)
+        self._may_ask = can_ask
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether `ask` can reach the peer now."""
+        return self._may_ask and self.origin.can_ask
 
     def close(self) -> None:
         """The request is answered."""
@@ -359,8 +373,15 @@ class _DuplexExchange(OneWayExchange):
         except TransportError as error:
             logger.debug("dropped %s: %s", method, error)
 
-    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+    async def ask(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        timeout: float | None = None,
+        on_progress: ProgressSink | None = None,
+    ) -> Any:
         """Asks the peer something; once the request is answered, over the connection's own channel."""
         if not self.can_ask:
             raise NoBackChannelError(method)
-        return await self._duplex.ask(method, params, options, self._id if self._open else None)
+        related = self._id if self._open and not self.origin.asks_apart else None
+        return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)

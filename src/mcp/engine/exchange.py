@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 import anyio
 
-from mcp.engine.requester import CallOptions
+from mcp.engine.requester import ProgressSink
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 
@@ -31,6 +31,11 @@ class Origin:
     def can_ask(self) -> bool:
         """Whether the transport can carry questions to the peer while the message is handled."""
         return True
+
+    @property
+    def asks_apart(self) -> bool:
+        """Whether questions go over the connection's own channel, since the answer's has no room for them."""
+        return False
 
     @property
     def close_sse_stream(self) -> CloseSSEStreamCallback | None:
@@ -68,8 +73,20 @@ class Exchange(Protocol):
         """Sends a notification that belongs to the request. After the answer it is dropped."""
         ...
 
-    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+    async def ask(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        timeout: float | None = None,
+        on_progress: ProgressSink | None = None,
+    ) -> Any:
         """Sends a request to the peer and returns the `result` member of its answer.
+
+        Args:
+            method: The request's method.
+            params: Its params, in wire form.
+            timeout: Seconds to wait for the answer; None waits for ever.
+            on_progress: Takes the params of each `notifications/progress` for it.
 
         Raises:
             NoBackChannelError: Era or transport have no way to ask.
@@ -99,6 +116,12 @@ class OneWayExchange:
         """Notes that the peer cancelled the request. Its handler is cancelled by whoever calls this."""
         self.cancel_requested.set()
 
-    async def ask(self, method: str, params: dict[str, Any] | None, options: CallOptions) -> Any:
+    async def ask(
+        self,
+        method: str,
+        params: dict[str, Any] | None,
+        timeout: float | None = None,
+        on_progress: ProgressSink | None = None,
+    ) -> Any:
         """Refuses: a modern request cannot carry questions to the client."""
         raise NoBackChannelError(method)

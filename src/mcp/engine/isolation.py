@@ -1,12 +1,13 @@
 """Keeps what a handler does to its task from reaching whoever awaits it."""
 
+import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, pending_cancels
+from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels
 
 __all__ = ["HandlerExit", "contained", "in_own_context"]
 
@@ -27,11 +28,15 @@ async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     cancellation from outside goes through untouched, and so do `KeyboardInterrupt` and the end of the coroutine itself.
     """
     task = asyncio_task()
-    before = pending_cancels(task)
+    before = delivered_cancels(task)
     try:
         return await function(*args)
-    except (Exception, KeyboardInterrupt, GeneratorExit):
+    except (Exception, KeyboardInterrupt):
         raise
+    except GeneratorExit as exit_:
+        if _is_being_closed(task):
+            raise
+        raise HandlerExit("the handler raised GeneratorExit") from exit_
     except anyio.get_cancelled_exc_class() as cancelled:
         if task is None or not hasattr(task, "cancelling") or pending_cancels(task) > before:
             raise
@@ -44,6 +49,18 @@ async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:
         if _holds(exit_, from_outside):
             raise
         raise HandlerExit(f"the handler raised {type(exit_).__name__}") from exit_
+
+
+def _is_being_closed(task: "asyncio.Task[Any] | None") -> bool:
+    """Whether a coroutine that began in `task` is not run by its event loop any more, but closed by whoever drops it.
+
+    asyncio knows no task then, or another; trio closes only what no event loop runs.
+    """
+    try:
+        anyio.get_current_task()
+    except RuntimeError:
+        return True
+    return asyncio_task() is not task
 
 
 def _holds(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:

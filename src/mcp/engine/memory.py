@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, pending_cancels, uncancel
+from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels, uncancel
 from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import OneWayExchange
 from mcp.engine.isolation import in_own_context
@@ -127,7 +127,7 @@ class _MemoryExchange(OneWayExchange):
             with anyio.CancelScope() as self._scope:
                 return await self._limited(isolated, method)
             raise ConnectionClosedError
-        before = pending_cancels(self._task)
+        before = delivered_cancels(self._task)
         try:
             return await self._limited(isolated, method)
         except asyncio.CancelledError:

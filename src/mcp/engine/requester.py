@@ -6,10 +6,14 @@ from typing import Any, NamedTuple, Protocol
 from mcp.protocol.codec import RequestId
 from mcp.shared.message import ResumptionTokenUpdateCallback
 
-__all__ = ["CallOptions", "NotificationSink", "Requester"]
+__all__ = ["CallOptions", "NotificationSink", "ProgressSink", "Requester"]
 
 NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
 """Takes a notification (method, params) that arrived from the server. Never raises."""
+
+
+ProgressSink = Callable[["dict[str, Any]"], Awaitable[None]]
+"""Takes the params of a `notifications/progress`. Never raises."""
 
 
 class CallOptions(NamedTuple):
@@ -29,7 +33,7 @@ class CallOptions(NamedTuple):
 
     timeout: float | None = None
     headers: Mapping[str, str] | None = None
-    on_progress: "Callable[[dict[str, Any]], Awaitable[None]] | None" = None
+    on_progress: ProgressSink | None = None
     bound: float | None = None
     resumption_token: str | None = None
     on_resumption_token: ResumptionTokenUpdateCallback | None = None

@@ -1,5 +1,6 @@
 """Requests of the peer's that are being answered: one table per connection, the same for both roles."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
@@ -8,7 +9,7 @@ from mcp.engine.backend import Cancellable, Spawner
 from mcp.engine.dispatch import Reply
 from mcp.protocol.codec import Notification, Request, RequestId, encode_error
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import INVALID_REQUEST
+from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST
 
 __all__ = ["MAX_RUNNING_REQUESTS", "ClosableExchange", "RunningRequests"]
 
@@ -42,6 +43,7 @@ class RunningRequests:
         self._spawner = spawner
         self._drain = drain
         self._running: dict[RequestId, _Running] = {}
+        self._draining = 0
 
     def check(self, request: Request) -> None:
         """Refuses a request that cannot be run.
@@ -51,7 +53,7 @@ class RunningRequests:
         """
         if request.id in self._running:
             raise MCPError(INVALID_REQUEST, f"Request id {request.id!r} is in use by a request that still runs")
-        if len(self._running) >= MAX_RUNNING_REQUESTS:
+        if len(self._running) + self._draining >= MAX_RUNNING_REQUESTS:
             raise MCPError(INVALID_REQUEST, f"Too many requests: {MAX_RUNNING_REQUESTS} are running already")
 
     def start(
@@ -76,16 +78,27 @@ class RunningRequests:
         if running.cancelled:
             return
         running.started = True
+        reply = None
         try:
             reply = await answer()
+        except asyncio.CancelledError:
+            if not running.cancelled:
+                logger.info("answered request %r with an error: its task was cancelled, not by the peer", id)
+                reply = Reply(encode_error(id, INTERNAL_ERROR, "Internal server error"), INTERNAL_ERROR)
+            raise
         finally:
             # From here on nothing awaits before the answer is taken, so a late cancellation cannot hit it.
             running.exchange.close()
             if self._running.get(id) is running:
                 del self._running[id]
-        if not running.cancelled:
-            running.answered(reply)
+            if reply is not None and not running.cancelled:
+                running.answered(reply)
+        # It counts until the peer has read enough: one that asks and never reads is refused in the end.
+        self._draining += 1
+        try:
             await self._drain()
+        finally:
+            self._draining -= 1
 
     def cancel(self, notification: Notification) -> None:
         """Applies a `notifications/cancelled`. One for a request that is not running is ignored."""

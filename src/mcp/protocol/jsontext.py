@@ -95,7 +95,9 @@ def _reason(data: bytes | bytearray, reason: str) -> str:
     if "hex escape" in reason:
         return f"{reason}, expected four hex digits, and surrogates in pairs only"
     if "digits" in reason or "out of range" in reason:
-        return "number out of range, expected an integer of fewer than 4300 digits"
+        place = _POSITION.search(reason)
+        where = "" if place is None else f" at {place[0]}"
+        return f"number out of range{where}, expected an integer of fewer than 4300 digits"
     return f"{reason}, expected JSON in UTF-8"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, pending_cancels, uncancel
+from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels, uncancel
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -52,7 +52,7 @@ class RequestWatch:
         if not self._sweeping:
             self._sweeping = True
             asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
-        before = pending_cancels(task)
+        before = delivered_cancels(task)
         try:
             await work()
         except asyncio.CancelledError:

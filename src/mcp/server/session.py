@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from typing_extensions import deprecated
 
 from mcp.engine.exchange import Exchange
-from mcp.engine.progress import ProgressFnT, progress_reporter
-from mcp.engine.requester import CallOptions
-from mcp.server.validation import (
-    declares,
-    validate_sampling_tools,
-    validate_tool_use_result_messages,
-    wants_sampling_tools,
-)
+from mcp.server.questions import ClientQuestions
 from mcp.shared.exceptions import ConnectionClosedError, MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
 
@@ -25,20 +17,15 @@ if TYPE_CHECKING:
 
     from mcp import types
     from mcp.server.connection import Connection
-    from mcp.shared.message import ServerMessageMetadata
 
 __all__ = ["ServerSession"]
 
 logger = logging.getLogger(__name__)
 
-ResultT = TypeVar("ResultT", bound=BaseModel)
-
 _LOGGING_DEPRECATED = "The logging capability is deprecated as of 2026-07-28 (SEP-2577)."
-_SAMPLING_DEPRECATED = "The sampling capability is deprecated as of 2026-07-28 (SEP-2577)."
-_ROOTS_DEPRECATED = "The roots capability is deprecated as of 2026-07-28 (SEP-2577)."
 
 
-class ServerSession:
+class ServerSession(ClientQuestions):
     """What a handler can send to the client besides its answer.
 
     Notifications that belong to the request at hand (progress, log messages) travel with its answer. Those that do not
@@ -51,7 +38,7 @@ class ServerSession:
         request_meta: The request's `_meta`.
     """
 
-    __slots__ = ("_connection", "_exchange", "_meta")
+    __slots__ = ("_meta",)
 
     def __init__(
         self,
@@ -60,8 +47,7 @@ class ServerSession:
         *,
         request_meta: types.RequestParamsMeta | None = None,
     ) -> None:
-        self._exchange = request_outbound
-        self._connection = connection
+        super().__init__(request_outbound, connection)
         self._meta = request_meta
 
     @property
@@ -82,56 +68,9 @@ class ServerSession:
         )
 
     @property
-    def client_capabilities(self) -> types.ClientCapabilities | None:
-        """What the client can do."""
-        return self._connection.facts.capabilities
-
-    @property
-    def can_send_request(self) -> bool:
-        """Whether the client can be asked something during this request."""
-        return self._exchange.can_ask
-
-    @property
     def protocol_version(self) -> str:
         """The revision that is spoken."""
         return self._connection.protocol_version
-
-    def check_client_capability(self, capability: types.ClientCapabilities) -> bool:
-        """Whether the client declared everything that `capability` names.
-
-        Args:
-            capability: The capabilities to look for; what is None or False in it is not looked at.
-        """
-        return declares(self._connection.facts.capabilities, capability)
-
-    async def send_request(
-        self,
-        request: types.ServerRequest,
-        result_type: type[ResultT],
-        request_read_timeout_seconds: float | None = None,
-        metadata: ServerMessageMetadata | None = None,
-        progress_callback: ProgressFnT | None = None,
-    ) -> ResultT:
-        """Asks the client something.
-
-        Args:
-            request: The request.
-            result_type: The model of its result.
-            request_read_timeout_seconds: Seconds to wait for the answer; None waits for ever.
-            metadata: Which request this belongs to, where that is not the one at hand.
-            progress_callback: Takes the client's progress reports.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error, or not in time.
-            TypeError: `request_read_timeout_seconds` is no number.
-        """
-        timeout = _seconds(request_read_timeout_seconds)
-        wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
-        on_progress = None if progress_callback is None else progress_reporter(progress_callback)
-        options = CallOptions(timeout, None, on_progress)
-        answer = await self._exchange.ask(request.method, wire.get("params"), options)
-        return result_type.model_validate(answer)
 
     async def send_notification(
         self, notification: types.ServerNotification, related_request_id: RequestId | None = None
@@ -238,180 +177,6 @@ class ServerSession:
         else:
             await self._exchange.notify("notifications/elicitation/complete", params)
 
-    @overload
-    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
-    async def create_message(
-        self,
-        messages: list[types.SamplingMessage],
-        *,
-        max_tokens: int,
-        system_prompt: str | None = None,
-        include_context: types.IncludeContext | None = None,
-        temperature: float | None = None,
-        stop_sequences: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        model_preferences: types.ModelPreferences | None = None,
-        tools: None = None,
-        tool_choice: None = None,
-        related_request_id: RequestId | None = None,
-    ) -> types.CreateMessageResult: ...
-    @overload
-    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
-    async def create_message(
-        self,
-        messages: list[types.SamplingMessage],
-        *,
-        max_tokens: int,
-        system_prompt: str | None = None,
-        include_context: types.IncludeContext | None = None,
-        temperature: float | None = None,
-        stop_sequences: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        model_preferences: types.ModelPreferences | None = None,
-        tools: list[types.Tool],
-        tool_choice: types.ToolChoice | None = None,
-        related_request_id: RequestId | None = None,
-    ) -> types.CreateMessageResultWithTools: ...
-    @overload
-    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
-    async def create_message(
-        self,
-        messages: list[types.SamplingMessage],
-        *,
-        max_tokens: int,
-        system_prompt: str | None = None,
-        include_context: types.IncludeContext | None = None,
-        temperature: float | None = None,
-        stop_sequences: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        model_preferences: types.ModelPreferences | None = None,
-        tools: list[types.Tool] | None = None,
-        tool_choice: types.ToolChoice,
-        related_request_id: RequestId | None = None,
-    ) -> types.CreateMessageResultWithTools: ...
-    @deprecated(_SAMPLING_DEPRECATED, category=MCPDeprecationWarning)
-    async def create_message(
-        self,
-        messages: list[types.SamplingMessage],
-        *,
-        max_tokens: int,
-        system_prompt: str | None = None,
-        include_context: types.IncludeContext | None = None,
-        temperature: float | None = None,
-        stop_sequences: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        model_preferences: types.ModelPreferences | None = None,
-        tools: list[types.Tool] | None = None,
-        tool_choice: types.ToolChoice | None = None,
-        related_request_id: RequestId | None = None,
-    ) -> types.CreateMessageResult | types.CreateMessageResultWithTools:
-        """Asks the client's model for a message.
-
-        Args:
-            messages: The conversation so far.
-            max_tokens: The most tokens to sample.
-            system_prompt: A system prompt to use.
-            include_context: Whose context to include.
-            temperature: The sampling temperature.
-            stop_sequences: Where to stop.
-            metadata: Passed to the model's provider.
-            model_preferences: Which model to prefer.
-            tools: Tools that the model may use.
-            tool_choice: Whether it may, must or must not use them.
-            related_request_id: The request it belongs to; the one at hand when left out.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error, or it takes no tools.
-            ValueError: The tool results in `messages` do not match the tool uses.
-        """
-        from mcp.types import CreateMessageRequestParams, CreateMessageResult, CreateMessageResultWithTools
-
-        validate_sampling_tools(self.client_capabilities, tools, tool_choice)
-        validate_tool_use_result_messages(messages)
-        params = CreateMessageRequestParams(
-            messages=messages,
-            max_tokens=max_tokens,
-            system_prompt=system_prompt,
-            include_context=include_context,
-            temperature=temperature,
-            stop_sequences=stop_sequences,
-            metadata=metadata,
-            model_preferences=model_preferences,
-            tools=tools,
-            tool_choice=tool_choice,
-        )
-        answer = await self._ask("sampling/createMessage", params)
-        model = CreateMessageResultWithTools if wants_sampling_tools(tools, tool_choice) else CreateMessageResult
-        return model.model_validate(answer)
-
-    @deprecated(_ROOTS_DEPRECATED, category=MCPDeprecationWarning)
-    async def list_roots(self) -> types.ListRootsResult:
-        """Asks the client for its root directories.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error.
-        """
-        from mcp.types import ListRootsResult
-
-        return ListRootsResult.model_validate(await self._ask("roots/list", None))
-
-    async def elicit(
-        self, message: str, requested_schema: dict[str, Any], related_request_id: RequestId | None = None
-    ) -> types.ElicitResult:
-        """Asks the user to fill in a form; the same as `elicit_form`."""
-        return await self.elicit_form(message, requested_schema, related_request_id)
-
-    async def elicit_form(
-        self, message: str, requested_schema: dict[str, Any], related_request_id: RequestId | None = None
-    ) -> types.ElicitResult:
-        """Asks the user to fill in a form.
-
-        Args:
-            message: What the user is told.
-            requested_schema: The form, as a flat JSON Schema.
-            related_request_id: The request it belongs to; the one at hand when left out.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error.
-        """
-        from mcp.types import ElicitRequestFormParams, ElicitResult
-
-        params = ElicitRequestFormParams(message=message, requested_schema=requested_schema)
-        return ElicitResult.model_validate(await self._ask("elicitation/create", params))
-
-    async def elicit_url(
-        self, message: str, url: str, elicitation_id: str, related_request_id: RequestId | None = None
-    ) -> types.ElicitResult:
-        """Asks the user to visit a URL.
-
-        Args:
-            message: What the user is told.
-            url: Where to go.
-            elicitation_id: Names the elicitation in `send_elicit_complete`.
-            related_request_id: The request it belongs to; the one at hand when left out.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-            MCPError: The client answered with an error.
-        """
-        from mcp.types import ElicitRequestURLParams, ElicitResult
-
-        params = ElicitRequestURLParams(message=message, url=url, elicitation_id=elicitation_id)
-        return ElicitResult.model_validate(await self._ask("elicitation/create", params))
-
-    async def send_ping(self) -> types.EmptyResult:
-        """Asks the client whether it is still there.
-
-        Raises:
-            NoBackChannelError: The connection has no way to ask.
-        """
-        from mcp.types import EmptyResult
-
-        return EmptyResult.model_validate(await self._ask("ping", None))
-
     async def _announce(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends what belongs to no request. A client that is gone misses it."""
         try:
@@ -419,16 +184,5 @@ class ServerSession:
         except ConnectionClosedError:
             logger.debug("dropped %s: the connection is closed", method)
 
-    async def _ask(self, method: str, params: BaseModel | None) -> dict[str, Any]:
-        wire = None if params is None else params.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return await self._exchange.ask(method, wire, CallOptions())
-
 
 _REQUEST_SCOPED = frozenset({"notifications/progress", "notifications/message"})
-
-
-def _seconds(limit: Any) -> float | None:
-    # Where older versions of this API took a `timedelta`, waiting would fail with one after the request was sent.
-    if limit is None or isinstance(limit, (int, float)):
-        return limit
-    raise TypeError(f"a time limit is a number of seconds, got {type(limit).__name__}")

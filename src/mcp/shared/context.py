@@ -63,9 +63,7 @@ class BaseContext(Generic[TransportT]):
             NoBackChannelError: Era or transport have no way to ask.
             MCPError: The peer answered with an error.
         """
-        from mcp.engine.requester import CallOptions
-
-        return await self._exchange.ask(method, params, CallOptions(timeout))
+        return await self._exchange.ask(method, params, timeout)
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification that belongs to the request.

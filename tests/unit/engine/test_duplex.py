@@ -138,7 +138,9 @@ class Asking:
 
     async def __call__(self, exchange: Exchange) -> dict[str, Any]:
         try:
-            return {"answer": await exchange.ask("question", self._params, self._options)}
+            return {
+                "answer": await exchange.ask("question", self._params, self._options.timeout, self._options.on_progress)
+            }
         except MCPError as error:
             self.failure = error
             return {"error": str(error)}
@@ -237,7 +239,7 @@ async def test_a_session_that_was_kept_can_ask_after_the_answer() -> None:
         link.arrive(call(1, "work"))
         await link.next()
         await kept[0].notify("note", None)
-        group.start_soon(kept[0].ask, "question", None, NO_OPTIONS)
+        group.start_soon(kept[0].ask, "question", None)
         question = await link.next()
         assert question["method"] == "question"
         link.arrive(result(question["id"]))

@@ -498,12 +498,13 @@ async def test_the_end_of_the_link_fails_everything_that_is_pending() -> None:
 
 async def test_everybody_gets_an_error_of_their_own_when_the_link_ends() -> None:
     link = ScriptedLink()
+    errors: list[Any] = []
     async with connected(link) as requester, anyio.create_task_group() as group:
         calls = [Call(group, requester, id) for id in range(3)]
         for _ in calls:
             await link.next()
         link.end()
-        errors = [await call.result() for call in calls]
+        errors += [await call.result() for call in calls]
         for _ in range(2):
             with pytest.raises(ConnectionClosedError) as raised:
                 await requester.request(9, "acme/do", {}, NO_OPTIONS)

@@ -83,7 +83,9 @@ async def test_what_is_wrong_with_the_envelope_of_a_notification_is_logged(caplo
     with caplog.at_level(logging.DEBUG, "mcp.server"):
         async with serving(nothing) as link:
             link.arrive(
-                notification("acme/event", {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}}),
+                notification(
+                    "acme/event", {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}}
+                ),
                 b'{"jsonrpc":"2.0","method":"acme/event"}',
             )
             await anyio.wait_all_tasks_blocked()

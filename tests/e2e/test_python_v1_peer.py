@@ -31,7 +31,6 @@ from mcp.types import (
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
 SECONDS_OF_PATIENCE = 20
-NO_CHANNEL = "this transport context has no back-channel for server-initiated requests."
 
 
 @pytest.fixture
@@ -85,8 +84,7 @@ def test_a_v1_client_uses_our_server_with_json_answers() -> None:
     with workshop_url("json") as url:
         seen = seen_by_v1("http", url)
     assert_saw_the_workshop(seen)
-    refusal = {"code": -32600, "message": f"Cannot send 'sampling/createMessage': {NO_CHANNEL}"}
-    assert seen["model"] == refusal
+    assert seen["model"] == "oracle said yes to why"
     assert seen["progress"] == []
 
 

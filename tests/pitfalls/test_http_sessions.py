@@ -184,24 +184,22 @@ async def test_a_server_stops_with_many_sessions_open(caplog: pytest.LogCaptureF
 
 
 async def test_no_chain_grows_with_the_requests() -> None:
-    depths: set[int] = set()
+    depths: list[int] = []
 
     async def measure(ctx: Context, call_next: CallNext) -> Any:
         frame, depth = inspect.currentframe(), 0
         while frame is not None:
             frame, depth = frame.f_back, depth + 1
-        depths.add(depth)
+        depths.append(depth)
         return await call_next(ctx)
 
     server = new_server()
     server.middleware.append(measure)
     async with serving(server) as client:
         peer = await client().open()
-        # The first ones may run at another depth, while things are being built.
-        depths.clear()
         for id in range(1500):
             await peer.post(call("see", id))
-    assert len(depths) == 1
+    assert max(depths[500:]) <= max(depths[:500])
 
 
 # B67

@@ -13,6 +13,7 @@ from mcp.client._http_answers import LoneAnswerReader, read_refusal
 from mcp.client._http_calls import Calls
 from mcp.client._http_client import READ_TIMEOUT, discard, post
 from mcp.client._http_errors import origin_of
+from mcp.client.limits import DEFAULT_TIMEOUT_SECONDS
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import RequestId, encode_notification, encode_request
 from mcp.protocol.eras import claimed_version
@@ -180,7 +181,8 @@ class HTTPRequester:
             await self._session.notify(method, params)
             return
         headers = _headers(method, params or {}, self._version, None)
-        await self._calls.run(method, None, self._post, encode_notification(method, params), headers, None, _accept)
+        frame = encode_notification(method, params)
+        await self._calls.run(method, DEFAULT_TIMEOUT_SECONDS, self._post, frame, headers, None, _accept)
 
     async def established(self, version: str) -> None:
         """Sends the version with every further message of the session; see `Requester.established`."""

@@ -20,6 +20,7 @@ from mcp.client._http_client import discard, get_events, post, send
 from mcp.client._http_errors import media_type, unexpected
 from mcp.client._http_listener import Listener
 from mcp.client._http_resumption import ResumableReader
+from mcp.client.limits import DEFAULT_TIMEOUT_SECONDS
 from mcp.engine.backend import Cancellable, Spawner
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import (
@@ -195,14 +196,15 @@ class HTTPSession:
             SessionExpiredError: The server no longer knows the session.
             MCPError: See `HTTPRequester.notify`.
         """
-        await self._calls.run(method, None, self._post, encode_notification(method, params))
+        frame = encode_notification(method, params)
+        await self._calls.run(method, DEFAULT_TIMEOUT_SECONDS, self._post, frame)
         if method == "notifications/initialized":
             self.on_open()
 
     async def post_quietly(self, frame: bytes) -> None:
         """Sends a message that no caller waits for. If that fails, it is logged."""
         try:
-            await self._calls.run("a message", None, self._post, frame)
+            await self._calls.run("a message", DEFAULT_TIMEOUT_SECONDS, self._post, frame)
         except MCPError as error:
             if not self._calls.closed:
                 logger.warning("a message to the server was not taken: %s", error)

@@ -131,13 +131,17 @@ class Duplex:
             params = {**(params or {}), "_meta": {**meta, "progressToken": id}}
         return await self._pending.request(id, method, params, options, related)
 
+    def check(self) -> None:
+        """Raises why nothing more can be sent, if that is so."""
+        self._pending.check()
+
     async def notify(self, method: str, params: dict[str, Any] | None, related: RequestId | None = None) -> None:
         """Sends a notification; waits while the peer is behind.
 
         Raises:
             TransportError: The connection is closed.
         """
-        self._pending.check()
+        self.check()
         self._pending.send(encode_notification(method, params), related)
         await self._outlet.drain(related)
 
@@ -382,6 +386,7 @@ class _DuplexExchange(OneWayExchange):
     ) -> Any:
         """Asks the peer something; once the request is answered, over the connection's own channel."""
         if not self.can_ask:
+            self._duplex.check()
             raise NoBackChannelError(method)
         related = self._id if self._open and not self.origin.asks_apart else None
         return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)

@@ -35,7 +35,7 @@ test: $(VENV)/.dev
 
 check: $(VENV)/.dev $(VENV)/.node
 	@$(RUN) -m ruff format --check .
-	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff check --no-cache .
 	@$(RUN) -m pyright
 	@$(RUN) -m pyright --pythonversion 3.13
 	@$(VENV)/bin/lint-imports --no-cache --no-logo

@@ -1,8 +1,9 @@
 """Serves the `shout` server over standard input and output."""
 
 import anyio
-from mcp.server.stdio import stdio_server
 from shout import build_server
+
+from mcp.server.stdio import stdio_server
 
 
 async def main() -> None:

@@ -1,7 +1,5 @@
 """Newline framing: which frames a stream of bytes holds, however it is cut into chunks."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,18 +100,11 @@ def test_the_refusal_of_an_answer_over_the_limit_names_what_it_answers() -> None
     assert (refusal.id, refusal.response_id) == (None, 7)
 
 
-def test_time_is_linear_in_the_length_of_a_line() -> None:
-    def seconds(megabytes: int) -> float:
-        framing = LineFraming()
-        chunk = b"x" * 65536
-        start = time.process_time()
-        for _ in range(megabytes * 16):
-            framing.feed(chunk)
-        framing.feed(b"\n")
-        return time.process_time() - start
+def test_a_long_line_in_small_chunks_comes_out_whole() -> None:
+    # Looking again at what has come with every chunk would take hours here, and run into the test's time limit.
+    framing = LineFraming()
+    chunk = b"x" * 64
+    for _ in range(500_000):
+        assert framing.feed(chunk) == []
 
-    short = min(seconds(4) for _ in range(3))
-    long = min(seconds(32) for _ in range(3))
-
-    # Eight times the bytes: rescanning, or copying what is there for each chunk, would take 64 times as long.
-    assert long < 24 * short
+    assert framing.feed(b"\n") == [chunk * 500_000]

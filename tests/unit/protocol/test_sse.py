@@ -2,7 +2,6 @@
 
 import re
 from itertools import pairwise
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -190,15 +189,10 @@ def test_the_limit_is_a_value_error_for_those_who_do_not_know_it() -> None:
         SSEParser(0).feed(b"data: a")
 
 
-def test_a_large_event_in_tiny_chunks_takes_linear_time() -> None:
-    def seconds(size: int) -> float:
-        started = process_time()
-        assert len(parse(*one_by_one(b"data: " + b"x" * size + b"\n\n"))) == 1
-        return process_time() - started
-
-    seconds(1000)
-    # Quadratic time would be 64 times as much; the rest is for a busy machine.
-    assert seconds(320_000) < 30 * max(seconds(40_000), 0.001)
+def test_a_large_event_in_tiny_chunks_comes_out_whole() -> None:
+    # Looking again at what has come with every chunk would take hours here, and run into the test's time limit.
+    (event,) = parse(*one_by_one(b"data: " + b"x" * 1_000_000 + b"\n\n"))
+    assert len(event.data) == 1_000_000
 
 
 # ------------------------------------------------------------------ the writer

@@ -4,6 +4,7 @@ import logging
 from typing import Any, Literal
 
 import house
+import jsonschema_rs
 import pytest
 from house import Target
 
@@ -306,3 +307,55 @@ async def test_a_lookup_that_fails_does_not_hide_the_result_of_the_call() -> Non
 
     async with Client(Server("shop", on_list_tools=list_tools, on_call_tool=shop.call_tool)) as client:
         assert (await client.call_tool("sell")).structured_content == {"x": "many"}
+
+
+def bomb(levels: int, *, by_anchor: bool = False) -> dict[str, Any]:
+    """A small schema in which each level refers to the next one four times."""
+    path = "#" if by_anchor else "#/$defs/"
+    shelf: dict[str, Any] = {f"d{i}": {"allOf": [{"$ref": f"{path}d{i + 1}"}] * 4} for i in range(levels)}
+    shelf[f"d{levels}"] = {"type": "object"}
+    if by_anchor:
+        for name, schema in shelf.items():
+            schema["$anchor"] = name
+    return {"$defs": shelf, "$ref": f"{path}d0"}
+
+
+@pytest.mark.parametrize("by_anchor", [False, True])
+async def test_a_small_schema_that_expands_without_end_is_refused(by_anchor: bool) -> None:
+    # Nine levels are enough to be refused, and few enough to fail soon where they are not.
+    text = await problem(Shop(bomb(9, by_anchor=by_anchor), {"x": 1}))
+    assert text == f"Invalid schema for tool sell: the schema expands to more than 100000 subschemas{SKIP}"
+
+
+async def test_a_property_named_like_a_shelf_of_definitions_counts() -> None:
+    schema: dict[str, Any] = {**bomb(9), "properties": {"$defs": {"$ref": "#/$defs/d0"}}}
+    del schema["$ref"]
+    assert "expands to more than 100000 subschemas" in await problem(Shop(schema, {"x": 1}))
+
+
+async def test_references_that_recur_or_are_shared_are_no_expansion_without_end() -> None:
+    schema = {**bomb(3), "properties": {"x": {"$ref": "#/$defs/node"}}}
+    schema["$defs"]["node"] = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    await sold(Shop(schema, {"x": {"next": {"next": {}}}}))
+
+
+def test_a_schema_deeper_than_the_recursion_limit_is_invalid() -> None:
+    def deep() -> dict[str, Any]:
+        schema: dict[str, Any] = {}
+        for _ in range(20_000):
+            schema = {"not": schema}
+        return schema
+
+    schemas = OutputSchemas()
+    for _ in range(2):
+        schemas.absorb([types.Tool.model_construct(name="sell", input_schema={}, output_schema=deep())])
+    with pytest.raises(RuntimeError, match="the schema nests deeper than 1000 levels"):
+        schemas.check("sell", types.CallToolResult(content=[], structured_content={}))
+
+
+async def test_whatever_the_compiler_raises_makes_the_schema_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overwhelmed(*args: object, **options: object) -> object:
+        raise OverflowError("too much")
+
+    monkeypatch.setattr(jsonschema_rs, "validator_for", overwhelmed)
+    assert await problem(Shop(INTEGER, {"x": 1})) == f"Invalid schema for tool sell: too much{SKIP}"

@@ -186,6 +186,7 @@ async def test_a_handshake_that_takes_too_long_is_not_cancelled() -> None:
     ):
         with pytest.raises(RequestTimeoutError, match="waiting for 'initialize'"):
             await session.initialize()
+        await session.send_discover("2026-07-28")
     assert script.asked["notifications/cancelled"] == 0
 
 

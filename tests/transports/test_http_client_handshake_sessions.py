@@ -250,6 +250,7 @@ async def test_a_call_that_loses_its_new_session_too_fails() -> None:
     assert raised.value.status == 404
     assert script.asked["initialize"] == 2
     assert script.asked["tools/call"] == 2
+    assert script.asked["DELETE"] == 0, "the session is gone already"
 
 
 async def test_a_404_without_words_of_its_own_says_that_the_session_is_terminated() -> None:

@@ -328,6 +328,8 @@ async def test_b35_the_last_event_id_is_kept_over_streams_that_bring_none() -> N
         elif script.asked["GET"] == 4:
             await reply.event(updated("x://3"))
             await reply.disconnected()
+        else:
+            await reply.chunk(b": nothing\r\n\r\n")
         await reply.hang_up()
 
     async with connected(script, message_handler=ear):

@@ -92,3 +92,15 @@ async def test_a_schema_that_changes_is_looked_at_again() -> None:
         assert (await ask(app, headers("tools/call", "t"), body)).status == 200
         current = REGION
         assert (await ask(app, headers("tools/call", "t"), body)).error[:2] == (400, -32020)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_schema_function_that_fails_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
+    def failing(name: str) -> dict[str, Any]:
+        raise KeyError(name)
+
+    body = message("tools/call", {"name": "t"})
+    async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=failing)) as app:
+        answer = await ask(app, headers("tools/call", "t"), body)
+    assert answer.error[1:] == (-32603, "Internal server error")
+    assert "KeyError" in caplog.text

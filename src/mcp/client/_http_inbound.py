@@ -40,7 +40,7 @@ class _HTTPSide(ClientSide):
         if notification.method == "notifications/progress":
             # It came on another stream than that of its request, where it would have been seen.
             token = params.get("progressToken")
-            report = self._session.progress.get(token) if isinstance(token, str | int) else None
+            report = self._session.progress.get(token) if type(token) in (str, int) else None
             if report is not None:
                 await report(params)
                 return
@@ -59,6 +59,10 @@ class _PostOutlet:
 
     def abandoned(self, related: RequestId) -> None:
         """Nothing is held for it."""
+
+    def behind(self) -> bool:
+        """Nothing is queued."""
+        return False
 
     async def drain(self, related: RequestId | None = None) -> None:
         """Nothing is queued."""

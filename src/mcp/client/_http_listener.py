@@ -61,20 +61,20 @@ class Listener:
         parser = SSEParser(self._session.connection.max_size)
         async with reading(response) as chunks:
             async for chunk in chunks:
+                too_large = None
                 try:
                     events = parser.feed(chunk)
                 except SSEEventTooLarge as failure:
-                    await self._take(failure.events)
-                    logger.warning("dropped a message of the server's that is larger than %d bytes", failure.limit)
-                    return
+                    events, too_large = failure.events, failure
                 await self._take(events)
                 self._last_event_id = parser.last_event_id or self._last_event_id
-                if parser.retry is not None:
-                    self._retry = parser.retry
+                self._retry = self._retry if parser.retry is None else parser.retry
+                if too_large is not None:
+                    logger.warning("dropped a message of the server's that is larger than %d bytes", too_large.limit)
+                    return
 
     async def _take(self, events: list[SSEEvent]) -> None:
         for event in events:
-            self._last_event_id = event.id or self._last_event_id
             if event.event != "message" or not event.raw:
                 continue
             self._heard = True

@@ -246,7 +246,6 @@ class HTTPSession:
         await Listener(self).run()
 
     def _start_listening(self) -> None:
-        self._stop_listening()
         self._listening = self._spawner.spawn(self.listen)
 
     def _stop_listening(self) -> None:

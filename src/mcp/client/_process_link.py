@@ -7,7 +7,7 @@ import anyio
 
 from mcp.client._encoding import framing_for
 from mcp.client._process import ServerProcess, until
-from mcp.client._spawn import command_line, start_process
+from mcp.client._spawn import start_process
 from mcp.client._stderr import StderrPump
 from mcp.client.stdio import StdioServerParameters
 from mcp.engine.bytelink import ByteLink
@@ -41,7 +41,7 @@ def start_server(
     process = start_process(server)
     pump = StderrPump(process.stderr, errlog)
     link = open_byte_link(process.stdout, process.stdin, framing=framing, nonblocking=sys.platform != "win32")
-    return ProcessLink(link, process, pump, command_line(server))
+    return ProcessLink(link, process, pump, server.command)
 
 
 class ProcessLink:
@@ -51,7 +51,7 @@ class ProcessLink:
         link: The link over the process's stdin and stdout.
         process: The process.
         pump: What carries its stderr.
-        command: Its command line, for messages.
+        command: What was started, for messages; without the arguments, which may be secrets.
     """
 
     def __init__(self, link: ByteLink, process: ServerProcess, pump: StderrPump, command: str) -> None:
@@ -68,6 +68,11 @@ class ProcessLink:
     def send(self, frame: bytes) -> None:
         """See `Link.send`."""
         self._link.send(frame)
+
+    @property
+    def behind(self) -> bool:
+        """See `Link.behind`."""
+        return self._link.behind
 
     async def drain(self) -> None:
         """See `Link.drain`."""

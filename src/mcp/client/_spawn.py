@@ -1,14 +1,13 @@
 """Starting a server process, and saying why one cannot be started."""
 
 import os
-import shlex
 import sys
 
 from mcp.client._process import ServerProcess
 from mcp.client.stdio import StdioServerParameters, get_default_environment
 from mcp.shared.exceptions import ServerNotFoundError, ServerStartError
 
-__all__ = ["command_line", "start_process"]
+__all__ = ["start_process"]
 
 
 def start_process(server: StdioServerParameters) -> ServerProcess:
@@ -31,11 +30,6 @@ def start_process(server: StdioServerParameters) -> ServerProcess:
         return start_posix_process(server, environment)
     except OSError as error:
         raise _start_error(server, environment, error) from error
-
-
-def command_line(server: StdioServerParameters) -> str:
-    """The command line as one would type it."""
-    return shlex.join([server.command, *server.args])
 
 
 def _start_error(server: StdioServerParameters, environment: dict[str, str], error: OSError) -> ServerStartError:

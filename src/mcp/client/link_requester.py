@@ -49,8 +49,8 @@ class LinkRequester:
         """Nothing to do: a link needs no headers and opens no further streams."""
 
     async def aclose(self) -> None:
-        """Fails what is pending, and closes the link."""
-        self._duplex.close(ConnectionClosedError())
+        """Cancels and fails what is pending, and closes the link."""
+        self._duplex.leave(ConnectionClosedError())
         await self._link.aclose()
 
 

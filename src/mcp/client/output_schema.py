@@ -7,6 +7,8 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from mcp.client._schema_size import check_schema_size
+
 if TYPE_CHECKING:
     import jsonschema_rs
 
@@ -40,7 +42,7 @@ class OutputSchemas:
     def absorb(self, tools: Iterable[Tool]) -> None:
         """Remembers the schemas of listed tools."""
         for tool in tools:
-            if self._schemas.get(tool.name) != tool.output_schema:
+            if _differ(self._schemas.get(tool.name), tool.output_schema):
                 self._validators.pop(tool.name, None)
             self._schemas[tool.name] = tool.output_schema
 
@@ -86,12 +88,20 @@ class OutputSchemas:
         )
 
 
+def _differ(known: dict[str, Any] | None, schema: dict[str, Any] | None) -> bool:
+    try:
+        return known != schema
+    except RecursionError:
+        return True
+
+
 def _compiled(schema: dict[str, Any]) -> jsonschema_rs.Validator:
     import jsonschema_rs
 
+    check_schema_size(schema)
     try:
         return jsonschema_rs.validator_for(schema, retriever=_refuse_remote)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+    except Exception as error:
         raise ValueError(str(error)) from error
 
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.abc
@@ -17,6 +18,7 @@ __all__ = [
     "Cancellable",
     "Spawner",
     "asyncio_task",
+    "closes_for",
     "delivered_cancels",
     "open_spawner",
     "pending_cancels",
@@ -87,9 +89,31 @@ def uncancel(task: "asyncio.Task[Any]") -> None:
         take_back()
 
 
+_closed_for: "WeakKeyDictionary[asyncio.Task[Any], asyncio.Task[Any]]" = WeakKeyDictionary()
+
+
+def closes_for(task: "asyncio.Task[Any]", closer: "asyncio.Task[Any] | None") -> None:
+    """Notes that `task` closes something for `closer`, which waits for it and so must not be waited for."""
+    if closer is not None:
+        _closed_for[task] = closer
+
+
+def _closers() -> "set[asyncio.Task[Any]]":
+    """The running task, and those that wait for it to close something."""
+    closers: set[asyncio.Task[Any]] = set()
+    task = asyncio.current_task()
+    while task is not None and task not in closers:
+        closers.add(task)
+        task = _closed_for.get(task)
+    return closers
+
+
 @asynccontextmanager
 async def open_spawner() -> AsyncGenerator[Spawner, None]:
-    """A spawner whose tasks are cancelled and awaited when the block ends."""
+    """A spawner whose tasks are cancelled and awaited when the block ends.
+
+    On asyncio one of the tasks may be what ends the block: a callback that closes its connection. It goes on.
+    """
     if asyncio_task() is None:
         group = anyio.create_task_group()
         await group.__aenter__()
@@ -144,9 +168,12 @@ class _TaskSpawner:
         return _TaskSpawner(self._parent or self)
 
     async def cancel_all(self) -> None:
-        self.cancel()
+        closers = _closers()
+        for task in self._tasks - closers:
+            task.cancel()
         with anyio.CancelScope(shield=True):
-            await self.idle()
+            while others := self._tasks - closers:
+                await asyncio.wait(others)
 
 
 class _GroupSpawner:

@@ -56,6 +56,11 @@ class ByteLink(ABC):
         if self._broken:
             raise anyio.BrokenResourceError
 
+    @property
+    def behind(self) -> bool:
+        """See `Link.behind`."""
+        return self._backlog.size > HIGH_WATER
+
     async def drain(self) -> None:
         """See `Link.drain`."""
         await self._backlog.at_most(HIGH_WATER)

@@ -108,7 +108,7 @@ class Duplex:
         self._outlet = outlet
         self._spawner = spawner
         self._side = side
-        self._pending = PendingRequests(outlet.send)
+        self._pending = PendingRequests(outlet.send, outlet.behind, outlet.drain)
         self._running = RunningRequests(spawner, outlet.drain)
         self._ids = count(1)
         self._notifications: deque[tuple[Notification, Origin | None]] = deque()
@@ -148,6 +148,11 @@ class Duplex:
     def close(self, reason: MCPError) -> None:
         """Fails what is pending, and every request from now on."""
         self._pending.fail_all(reason)
+
+    def leave(self, reason: MCPError) -> None:
+        """Cancels what is pending at the peer, fails it, and takes no further notifications."""
+        self._notifications.clear()
+        self._pending.cancel_all(reason)
 
     async def finish(self, grace: float) -> None:
         """Gives running requests a moment to end, and answers what is still running then with an error.

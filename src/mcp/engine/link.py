@@ -49,6 +49,11 @@ class Link(Protocol):
         """
         ...
 
+    @property
+    def behind(self) -> bool:
+        """Whether the queue is so long that `drain` waits."""
+        ...
+
     async def drain(self) -> None:
         """Waits until the queue is short enough to take more; does not wait where it is, or the link is closed."""
         ...

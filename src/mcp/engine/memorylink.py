@@ -44,9 +44,14 @@ class MemoryLink:
         self.other._arrived.append(frame)
         self.other._wake_receive()
 
+    @property
+    def behind(self) -> bool:
+        """See `Link.behind`."""
+        return len(self.other._arrived) > MAX_QUEUED and not (self._closed or self.other._closed)
+
     async def drain(self) -> None:
         """See `Link.drain`."""
-        while len(self.other._arrived) > MAX_QUEUED and not (self._closed or self.other._closed):
+        while self.behind:
             if self.other._taken is None:
                 self.other._taken = anyio.Event()
             await self.other._taken.wait()

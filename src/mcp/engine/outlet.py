@@ -29,6 +29,10 @@ class Outlet(Protocol):
         """The request was cancelled and gets no answer."""
         ...
 
+    def behind(self) -> bool:
+        """Whether the peer is behind with reading, where that can be known without waiting."""
+        ...
+
     async def drain(self, related: RequestId | None = None) -> None:
         """Waits while the peer is behind with reading.
 
@@ -43,6 +47,7 @@ class LinkOutlet:
 
     def __init__(self, link: Link) -> None:
         self._send = link.send
+        self._link = link
         self._drain = link.drain
 
     def send(self, frame: bytes, related: RequestId | None = None, *, final: bool = False) -> None:
@@ -51,6 +56,10 @@ class LinkOutlet:
 
     def abandoned(self, related: RequestId) -> None:
         """See `Outlet.abandoned`."""
+
+    def behind(self) -> bool:
+        """See `Outlet.behind`."""
+        return self._link.behind
 
     async def drain(self, related: RequestId | None = None) -> None:
         """See `Outlet.drain`."""

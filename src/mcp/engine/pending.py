@@ -32,13 +32,22 @@ class PendingRequests:
         send: Queues one frame, and says which request of the peer's it belongs to, if any. May raise
             `anyio.ClosedResourceError` where this side was closed, and `anyio.BrokenResourceError` where the peer is
             gone; then the reader is about to call `fail_all`.
+        behind: Whether the peer is behind with reading.
+        drain: Waits while it is, given the request of the peer's that what is to be sent belongs to.
 
     Attributes:
         closed: Why no more requests can be sent; None while they can.
     """
 
-    def __init__(self, send: Callable[[bytes, RequestId | None], None]) -> None:
+    def __init__(
+        self,
+        send: Callable[[bytes, RequestId | None], None],
+        behind: Callable[[], bool],
+        drain: Callable[[RequestId | None], Awaitable[None]],
+    ) -> None:
         self._send = send
+        self._behind = behind
+        self._drain = drain
         self._pending: dict[RequestId, _Pending] = {}
         self._expiry = Expiry(self._pending)
         self.closed: MCPError | None = None
@@ -52,6 +61,24 @@ class PendingRequests:
         related: RequestId | None = None,
     ) -> Any:
         """Sends a request and returns the `result` member of its answer; see `Requester.request`."""
+        if self.closed is not None or not self._behind():
+            return await self._request(id, method, params, options, related)
+        limit = options.bound if options.timeout is None else options.timeout
+        with anyio.move_on_after(None if limit is None else max(limit, 0.0)) as scope:
+            # Ahead of sending: a peer that never reads must not make what has timed out pile up.
+            await self._drain(related)
+            return await self._request(id, method, params, options, related)
+        assert limit is not None and scope.cancelled_caught
+        raise RequestTimeoutError(method, limit)
+
+    async def _request(
+        self,
+        id: RequestId,
+        method: str,
+        params: dict[str, Any] | None,
+        options: CallOptions,
+        related: RequestId | None,
+    ) -> Any:
         self.check()
         frame = encode_request(id, method, params)
         pending = self._pending[id] = _Pending(method, options.on_progress)
@@ -124,6 +151,13 @@ class PendingRequests:
         pending.progressed(params)
         return True
 
+    def cancel_all(self, reason: MCPError) -> None:
+        """Tells the peer that nothing is wanted any more, and fails as `fail_all` does."""
+        for id, pending in self._pending.items():
+            if pending.waits:
+                self._cancel(id, pending.method, reason.message, None)
+        self.fail_all(reason)
+
     def fail_all(self, reason: MCPError) -> None:
         """Fails what is pending, and every request from now on."""
         if self.closed is None:
@@ -158,6 +192,10 @@ class _Pending:
         self._progress: deque[dict[str, Any]] | None = None
         self._outcome: Outcome | None = None
         self._signal = new_signal()
+
+    @property
+    def waits(self) -> bool:
+        return self._outcome is None
 
     def expire(self) -> None:
         self.settle(RequestTimeoutError(self.method, self.bound))

@@ -60,6 +60,11 @@ class QueueLink:
         self._backlog.change(len(frame))
         _set(self._wake)
 
+    @property
+    def behind(self) -> bool:
+        """See `Link.behind`."""
+        return self._backlog.size > HIGH_WATER
+
     async def drain(self) -> None:
         """See `Link.drain`."""
         await self._backlog.at_most(HIGH_WATER)

@@ -121,9 +121,14 @@ class StreamPairLink:
             self._queue.append(told)
             self._notify()
 
+    @property
+    def behind(self) -> bool:
+        """See `Link.behind`."""
+        return len(self._queue) > _MOST_QUEUED
+
     async def drain(self) -> None:
         """See `Link.drain`."""
-        while len(self._queue) > _MOST_QUEUED:
+        while self.behind:
             await self._changed.wait()
 
     async def aclose(self) -> None:
@@ -185,6 +190,10 @@ class PairOutlet:
     def abandoned(self, related: RequestId) -> None:
         """See `Outlet.abandoned`."""
         self._link.abandoned(related)
+
+    def behind(self) -> bool:
+        """See `Outlet.behind`."""
+        return self._link.behind
 
     async def drain(self, related: RequestId | None = None) -> None:
         """See `Outlet.drain`."""

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import anyio
 
-from mcp.engine.backend import asyncio_task
+from mcp.engine.backend import asyncio_task, closes_for
 
 __all__ = ["Held"]
 
@@ -68,6 +68,7 @@ class Held(Generic[T]):
         task, self._task = self._task, None
         if task is None:
             return
+        closes_for(task, asyncio.current_task())
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:

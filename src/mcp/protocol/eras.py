@@ -69,11 +69,16 @@ class Envelope:
 
 
 def meta_for_handlers(meta: Any) -> Any:
-    """A request's `_meta` as handlers see it: as sent, but with the progress token under `progress_token`."""
+    """A request's `_meta` as handlers see it: as sent, but with the progress token under `progress_token`.
+
+    What is no token, such as a boolean, asks for no progress.
+    """
     if not isinstance(meta, dict) or "progressToken" not in meta:
         return cast("Any", meta)
     given = dict(cast("dict[str, Any]", meta))
-    given["progress_token"] = given.pop("progressToken")
+    token = given.pop("progressToken")
+    if type(token) in (str, int):
+        given["progress_token"] = token
     return given
 
 

@@ -24,7 +24,7 @@ from mcp.server.http_gate import HTTPRequest, RawHeaders, Refusal
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.http_watch import RequestWatch
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
+from mcp.types.jsonrpc import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST
 from mcp.types.methods import METHODS
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ class ModernEndpoint:
 
     def _check_method_headers(self, scope: Scope, headers: RawHeaders, request: Request) -> None:
         method = request.method
-        if headers.get(_METHOD, b"").decode("latin-1") != method:
+        if _METHOD not in headers:
+            raise MCPError(HEADER_MISMATCH, "mcp-method header is missing")
+        if headers[_METHOD].decode("latin-1") != method:
             raise MCPError(HEADER_MISMATCH, "mcp-method header does not match the request body's method")
         spec = METHODS.get(method)
         field = None if spec is None else spec.name_field
@@ -111,7 +113,9 @@ class ModernEndpoint:
         name = request.params.get(field)
         if not isinstance(name, str):
             return
-        if _header_text(headers.get(_NAME)) != name:
+        if _NAME not in headers:
+            raise MCPError(HEADER_MISMATCH, "mcp-name header is missing")
+        if _header_text(headers[_NAME]) != name:
             raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
         if method == "tools/call" and self._server.get_tool_input_schema is not None:
             self._check_param_headers(scope, name, request.params.get("arguments"))
@@ -119,25 +123,31 @@ class ModernEndpoint:
     def _check_param_headers(self, scope: Scope, tool: str, arguments: Any) -> None:
         if not isinstance(arguments, dict):
             arguments = {}
-        assert self._server.get_tool_input_schema is not None
-        schema = self._server.get_tool_input_schema(tool)
-        if schema is None:
-            return
-        known = self._header_maps.get(tool)
-        if known is None or known[0] is not schema:
-            known = self._header_maps[tool] = (schema, header_map(schema))
-        if not known[1]:
+        try:
+            expected = self._header_map(tool)
+        except Exception:
+            logger.exception("get_tool_input_schema failed for tool %r, or returned what is no schema", tool)
+            raise MCPError(INTERNAL_ERROR, "Internal server error") from None
+        if not expected:
             return
         from starlette.datastructures import Headers
 
-        problem = check_param_headers(known[1], cast("dict[str, Any]", arguments), Headers(scope=scope))
+        problem = check_param_headers(expected, cast("dict[str, Any]", arguments), Headers(scope=scope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
 
+    def _header_map(self, tool: str) -> Mapping[tuple[str, ...], str] | None:
+        assert self._server.get_tool_input_schema is not None
+        schema = self._server.get_tool_input_schema(tool)
+        if schema is None:
+            return None
+        known = self._header_maps.get(tool)
+        if known is None or known[0] is not schema:
+            known = self._header_maps[tool] = (schema, header_map(schema))
+        return known[1]
 
-def _header_text(value: bytes | None) -> str | None:
-    if value is None:
-        return None
+
+def _header_text(value: bytes) -> str | None:
     # Blanks round a value are no part of it, and not every HTTP server takes them off.
     text = value.decode("latin-1").strip(" \t")
     return decode_header_value(text) if not text.isascii() or text.startswith("=?") else text

@@ -285,6 +285,10 @@ class SessionStreams:
         """See `Outlet.abandoned`. Only an answer ends a stream, so a cancelled request is answered with an error."""
         self.send(encode_error(related, REQUEST_CANCELLED, "Request cancelled"), related, final=True)
 
+    def behind(self) -> bool:
+        """See `Outlet.behind`; each stream has a reader of its own, which is waited for where its handler sends."""
+        return False
+
     async def drain(self, related: RequestId | None = None) -> None:
         """See `Outlet.drain`."""
         if self._recorder is not None:

@@ -224,7 +224,7 @@ class ProcessExitedError(ConnectionClosedError):
     """A server process ended while it was needed.
 
     Args:
-        command: The command line that was started, for the message.
+        command: The command that was started, without its arguments, which may be secrets.
         exit_code: The process's exit code; negative is the number of the signal that ended it; None if unknown.
         stderr_tail: The last lines it wrote to stderr; empty if none were seen.
     """

@@ -20,6 +20,7 @@ from mcp.engine.backend import open_spawner
 from mcp.engine.duplex import MAX_WAITING_NOTIFICATIONS
 from mcp.engine.pending import MAX_WAITING_PROGRESS
 from mcp.engine.requester import CallOptions
+from mcp.engine.supervisor import Held
 from mcp.protocol.codec import DecodeError
 from mcp.shared.exceptions import (
     ConnectionClosedError,
@@ -543,7 +544,7 @@ async def test_an_answer_that_came_before_the_end_is_taken() -> None:
         assert await call.result() == {"last": True}
 
 
-async def test_closing_fails_what_is_pending_and_closes_the_link() -> None:
+async def test_closing_cancels_and_fails_what_is_pending_and_closes_the_link() -> None:
     link = ScriptedLink()
     async with connected(link) as requester, anyio.create_task_group() as group:
         call = Call(group, requester, 1)
@@ -551,7 +552,8 @@ async def test_closing_fails_what_is_pending_and_closes_the_link() -> None:
         await requester.aclose()
         assert isinstance(await call.result(), ConnectionClosedError)
         assert link.closed
-        assert link.sent == []
+        [cancelled] = link.sent
+        assert (cancelled["method"], cancelled["params"]["requestId"]) == ("notifications/cancelled", 1)
 
 
 async def test_a_link_that_was_closed_under_a_requester_is_a_closed_connection() -> None:
@@ -587,3 +589,43 @@ async def test_notifications_that_came_before_the_end_are_delivered() -> None:
             await requester.request(1, "acme/do", {}, NO_OPTIONS)
         gate.set()
         await delivered(noticed, 2)
+
+
+async def test_a_request_to_a_peer_that_is_behind_waits_within_its_limit_and_leaves_nothing_behind() -> None:
+    link = ScriptedLink()
+    link.behind = True
+    async with connected(link) as requester:
+        for options in (CallOptions(timeout=0.01), CallOptions(bound=0.01)):
+            with anyio.fail_after(5), pytest.raises(RequestTimeoutError):
+                await requester.request(1, "acme/do", {}, options)
+        assert link.sent == []
+        async with anyio.create_task_group() as group:
+            call = Call(group, requester, 2, CallOptions(timeout=5))
+            await wait_all_tasks_blocked()
+            assert link.sent == []
+            link.behind = False
+            link.changed()
+            await link.next()
+            link.arrive(result(2, done=True))
+            assert await call.result() == {"done": True}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_notification_handler_may_close_its_own_connection() -> None:
+    link = ScriptedLink()
+    seen: list[str] = []
+
+    class Closing(Inbound):
+        async def __call__(self, method: str, params: dict[str, Any] | None) -> None:
+            seen.append(method)
+            await held.close()
+            seen.append("closed")
+
+    held = Held(connected(link, inbound=Closing(None, None)))
+    with anyio.fail_after(5):
+        await held.open()
+        link.arrive(frame(method="acme/first"), frame(method="acme/second"))
+        while "closed" not in seen:
+            await anyio.sleep(0.001)
+        await wait_all_tasks_blocked()
+    assert seen == ["acme/first", "closed"]

@@ -36,6 +36,8 @@ pytestmark = pytest.mark.anyio
 class LoopbackLink:
     """A link whose peer sends back what it gets."""
 
+    behind = False
+
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.closed = False

@@ -8,6 +8,7 @@ from mcp.protocol.codec import Notification, Request
 from mcp.protocol.eras import (
     claimed_version,
     http_era,
+    meta_for_handlers,
     read_envelope,
     stream_era,
     unsupported_version,
@@ -190,3 +191,13 @@ def test_a_version_that_is_not_served_is_refused_with_those_that_are(version: ob
 def test_an_unsupported_version_names_the_supported_ones() -> None:
     error = unsupported_version("2099-01-01")
     assert error.data == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
+
+
+@pytest.mark.parametrize("token", ["t", "", 0, 7])
+def test_a_progress_token_is_a_string_or_an_integer(token: object) -> None:
+    assert meta_for_handlers({"progressToken": token, "acme/x": 1}) == {"progress_token": token, "acme/x": 1}
+
+
+@pytest.mark.parametrize("token", [True, False, None, 1.5, [], {}])
+def test_what_is_no_progress_token_asks_for_no_progress(token: object) -> None:
+    assert meta_for_handlers({"progressToken": token, "acme/x": 1}) == {"acme/x": 1}

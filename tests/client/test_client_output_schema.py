@@ -9,6 +9,7 @@ import pytest
 from house import Target
 
 from mcp import Client, MCPError, types
+from mcp.client._schema_size import check_schema_size
 from mcp.client.output_schema import OutputSchemas
 from mcp.server import Server
 
@@ -334,7 +335,7 @@ async def test_a_property_named_like_a_shelf_of_definitions_counts() -> None:
 
 
 async def test_references_that_recur_or_are_shared_are_no_expansion_without_end() -> None:
-    schema = {**bomb(3), "properties": {"x": {"$ref": "#/$defs/node"}}}
+    schema: dict[str, Any] = {**bomb(3), "properties": {"x": {"$ref": "#/$defs/node"}}}
     schema["$defs"]["node"] = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     await sold(Shop(schema, {"x": {"next": {"next": {}}}}))
 
@@ -359,3 +360,20 @@ async def test_whatever_the_compiler_raises_makes_the_schema_invalid(monkeypatch
 
     monkeypatch.setattr(jsonschema_rs, "validator_for", overwhelmed)
     assert await problem(Shop(INTEGER, {"x": 1})) == f"Invalid schema for tool sell: too much{SKIP}"
+
+
+@pytest.mark.parametrize("reference", ["#/x/1/a~1b", "acme:big", "acme:outer#/1/a~1b", "#/x/1/a%7E1b"])
+def test_every_way_to_refer_to_a_part_of_the_schema_is_followed(reference: str) -> None:
+    big: dict[str, Any] = {"$id": "acme:big", "enum": [{} for _ in range(30_000)]}
+    schema: dict[str, Any] = {"x": [{}, {"a/b": big}], "allOf": [{"$ref": reference}] * 4}
+    if reference.startswith("acme:outer"):
+        schema = {"$defs": {"o": {"$id": "acme:outer", "1": {"a/b": big}}}, "allOf": [{"$ref": reference}] * 4}
+    with pytest.raises(ValueError, match="expands to more than 100000 subschemas"):
+        check_schema_size(schema)
+
+
+@pytest.mark.parametrize(
+    "reference", ["#/nowhere", "#/type/x", "#/allOf/7", "#nowhere", "acme:nowhere#/x", "#/allOf/x"]
+)
+def test_a_reference_to_nowhere_expands_to_nothing(reference: str) -> None:
+    check_schema_size({"type": "object", "allOf": [{"$ref": reference}]})

@@ -71,6 +71,8 @@ def check_stdio(data: bytes, random: Random) -> None:
 class _Link:
     """Gives the bytes in chunks, and keeps what is sent."""
 
+    behind = False
+
     def __init__(self, data: bytes, random: Random) -> None:
         self.limit = max(random.choice(LIMITS), len(LAST))
         self.sent: list[bytes] = []

@@ -216,6 +216,14 @@ async def test_a_time_limit_holds_over_all_the_streams_of_a_call() -> None:
     assert cancelled.message["params"]["requestId"] == script.received("tools/call")[0].message["id"]
 
 
+async def test_the_id_of_an_event_may_be_any_text() -> None:
+    script = Script()
+    interrupted = Interrupted(script, "id: příště 42\r\nretry: 5\r\ndata:\r\n\r\n".encode())
+    async with connected(script) as client:
+        assert await said_by(client, "any") == "the rest"
+    assert [(id or "").encode("latin-1").decode() for id in interrupted.ids] == ["příště 42"]
+
+
 # Tokens that outlive the process.
 
 

@@ -112,6 +112,20 @@ async def test_b46_a_version_that_the_client_does_not_know_ends_the_session() ->
     assert script.asked["notifications/initialized"] == 0
 
 
+async def test_an_id_that_no_header_can_hold_counts_as_none(caplog: pytest.LogCaptureFixture) -> None:
+    script = Script()
+
+    @script.on("initialize")
+    async def initialize(request: Posted, reply: Reply) -> None:
+        await script.greet(request, reply, "schlüssel")
+
+    async with connected(script) as client:
+        await client.session.send_ping()
+    assert "ignored the id of the session" in caplog.text
+    assert "schl" not in caplog.text
+    assert "mcp-session-id" not in script.received("ping")[0].headers
+
+
 # Ending.
 
 

@@ -378,13 +378,16 @@ async def test_a_server_that_is_busy_is_asked_again(status: str) -> None:
 
 async def test_a_new_session_has_a_stream_of_its_own() -> None:
     script = Script()
+    left: list[str] = []
     ear = Ear()
 
     @script.on("GET")
     async def get(request: Posted, reply: Reply) -> None:
+        session = request.headers["mcp-session-id"]
         await reply.open_events()
-        await reply.event(updated(request.headers["mcp-session-id"]), id="here")
+        await reply.event(updated(session), id="here")
         await reply.disconnected()
+        left.append(session)
 
     @script.on("tools/call")
     async def call(request: Posted, reply: Reply) -> None:
@@ -397,6 +400,7 @@ async def test_a_new_session_has_a_stream_of_its_own() -> None:
         await ear.until(1)
         await client.session.call_tool("any")
         await ear.until(2)
+        assert left == ["session-1"]
     assert uris(ear.heard) == ["session-1", "session-2"]
     assert "last-event-id" not in script.received("GET")[1].headers
 

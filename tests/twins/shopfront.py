@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
+
 from mcp import types
 from mcp.server import Server, ServerRequestContext
 
@@ -30,3 +32,19 @@ def said(result: types.CallToolResult) -> str:
     assert isinstance(block, types.TextContent)
     assert not result.is_error
     return block.text
+
+
+class Heard:
+    """A callback that keeps what it is told. What belongs to no request may arrive after the answer."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    async def __call__(self, told: Any) -> None:
+        self.told.append(told)
+
+    async def until(self, count: int) -> None:
+        """Returns when it has been told so much."""
+        with anyio.fail_after(10):
+            while len(self.told) < count:
+                await anyio.sleep(0.001)

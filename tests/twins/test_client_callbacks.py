@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from shopfront import Context, said, shopfront
+from shopfront import Context, Heard, said, shopfront
 
 from mcp import Client, MCPDeprecationWarning, MCPError, types
 from mcp.client import ClientRequestContext, ClientSession
@@ -70,7 +70,16 @@ async def announce(ctx: Context, arguments: dict[str, Any]) -> str:
     return "announced"
 
 
-DESK = shopfront("Desk", sign_up, abilities, declared_by, consult, survey, call_back, announce)
+async def give_up(ctx: Context, arguments: dict[str, Any]) -> str:
+    """Withdraws a question that was never asked, and says that the prompts have changed."""
+    await ctx.session.send_notification(
+        types.CancelledNotification(params=types.CancelledNotificationParams(request_id="never"))
+    )
+    await ctx.session.send_prompt_list_changed()
+    return "given up"
+
+
+DESK = shopfront("Desk", sign_up, abilities, declared_by, consult, survey, call_back, announce, give_up)
 
 
 class User:
@@ -133,14 +142,14 @@ async def test_a_user_who_does_not_answer_is_no_error(action: Any) -> None:
 
 async def test_an_error_from_the_callback_fails_the_call() -> None:
     async with legacy(elicitation_callback=refuse) as client:
-        with pytest.raises(MCPError, match="^not today$") as raised:
+        with pytest.raises(MCPError, match=r"^not today$") as raised:
             await client.call_tool("sign_up")
         assert raised.value.error.code == types.INVALID_PARAMS
 
 
 async def test_without_a_callback_the_call_fails_and_the_connection_does_not() -> None:
     async with legacy() as client:
-        with pytest.raises(MCPError, match="^Elicitation not supported$") as raised:
+        with pytest.raises(MCPError, match=r"^Elicitation not supported$") as raised:
             await client.call_tool("sign_up")
         assert raised.value.error.code == types.INVALID_REQUEST
         assert said(await client.call_tool("abilities")) == ""
@@ -216,7 +225,7 @@ async def test_the_clients_model_and_its_folders_are_asked() -> None:
 async def test_either_of_them_may_refuse() -> None:
     async with legacy(sampling_callback=refuse, list_roots_callback=refuse) as client:
         for tool in ("consult", "survey"):
-            with pytest.raises(MCPError, match="^not today$"):
+            with pytest.raises(MCPError, match=r"^not today$"):
                 await client.call_tool(tool)
 
 
@@ -243,21 +252,12 @@ async def test_a_ping_needs_no_callback() -> None:
 # The notification callbacks.
 
 
-class Heard:
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[Any] = []
-
-    async def __call__(self, told: Any) -> None:
-        self.told.append(told)
-
-
 @deprecated_calls
 async def test_log_messages_and_notifications_reach_their_callbacks() -> None:
     log, everything = Heard(), Heard()
     async with legacy(logging_callback=log, message_handler=everything) as client:
         assert said(await client.call_tool("announce")) == "announced"
+        await everything.until(3)
     assert [(one.level, one.logger, one.data) for one in log.told] == [
         ("debug", "desk", "dusting"),
         ("warning", "desk", "closing"),
@@ -275,3 +275,11 @@ async def test_a_modern_server_logs_only_what_is_asked_for(level: Any, heard: li
     async with Client(DESK, logging_callback=log, log_level=level) as client:
         await client.call_tool("announce")
     assert [one.data for one in log.told] == heard
+
+
+async def test_a_cancellation_is_no_message() -> None:
+    everything = Heard()
+    async with legacy(message_handler=everything) as client:
+        assert said(await client.call_tool("give_up")) == "given up"
+        await everything.until(1)
+    assert [one.method for one in everything.told] == ["notifications/prompts/list_changed"]

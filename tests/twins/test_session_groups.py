@@ -1,10 +1,12 @@
 """Two servers in one group: whose tool is called, what a clash does, and names that cannot clash."""
 
 import pytest
+from serving_http import served
 from shopfront import said
 from two_searches import process, searcher
 
 from mcp import Client, ClientSessionGroup, MCPError, types
+from mcp.client.session_group import StreamableHttpParameters
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +68,13 @@ async def test_an_open_session_joins_and_stays_open_after_the_group(mode: str, v
             assert said(await group.call_tool(f"{who.name}.search", {"for": "owls"})) == f"Archive {version} owls"
         assert said(await client.call_tool("search", {"for": "bats"})) == f"Archive {version} bats"
     assert who.name == ("Archive" if mode == "legacy" else "Mine")
+
+
+async def test_a_server_at_a_url_joins_one_that_is_a_process() -> None:
+    with served(searcher("Index")) as url:
+        async with ClientSessionGroup(component_name_hook=labelled) as group:
+            await group.connect_to_server(process("Archive"))
+            session = await group.connect_to_server(StreamableHttpParameters(url=url))
+            assert session.protocol_version == "2025-11-25"
+            assert said(await group.call_tool("Index.search", {"for": "owls"})) == "Index 2025-11-25 owls"
+            assert said(await group.call_tool("Archive.search", {"for": "owls"})) == "Archive 2025-11-25 owls"

@@ -108,7 +108,9 @@ async def get_events(client: httpx2.AsyncClient, url: httpx2.URL, headers: Mappi
     own = client.timeout
     read = None if own.read is None else max(own.read, READ_TIMEOUT)
     timeout = httpx2.Timeout(connect=own.connect, read=read, write=own.write, pool=own.pool)
-    return await send(client, url, lambda url: client.build_request("GET", url, headers=headers, timeout=timeout))
+    # The id of an event is text, and travels as UTF-8.
+    encoded = httpx2.Headers(headers, encoding="utf-8")
+    return await send(client, url, lambda url: client.build_request("GET", url, headers=encoded, timeout=timeout))
 
 
 async def send(

@@ -13,7 +13,7 @@ import httpx2
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, TransportError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
-__all__ = ["media_type", "origin_of", "refusal", "too_large", "transport_failure", "unexpected"]
+__all__ = ["BODY_START", "media_type", "origin_of", "refusal", "too_large", "transport_failure", "unexpected"]
 
 BODY_START = 500
 """How many characters of a body an error shows."""

@@ -17,7 +17,7 @@ import httpx2
 from mcp.client._http_answers import read_refusal, read_start
 from mcp.client._http_calls import Calls
 from mcp.client._http_client import discard, get_events, post, send
-from mcp.client._http_errors import media_type, unexpected
+from mcp.client._http_errors import BODY_START, media_type, unexpected
 from mcp.client._http_listener import Listener
 from mcp.client._http_resumption import ResumableReader
 from mcp.client.limits import DEFAULT_TIMEOUT_SECONDS
@@ -162,6 +162,9 @@ class HTTPSession:
         self._stop_listening()
         self._id = response.headers.get(MCP_SESSION_ID)
         self._expired = False
+        if self._id is not None and not self._id.isascii():
+            logger.warning("ignored the id of the session: it cannot be sent back, since a header can only hold ASCII")
+            self._id = None
 
     async def _lost(self, response: httpx2.Response, session: str, id: RequestId | None) -> MCPError:
         """The error for a 404: the session is unknown, unless the body says that the method is."""
@@ -178,7 +181,7 @@ class HTTPSession:
         if session == self._id:
             self._expired = True
             self._stop_listening()
-        start = body.decode("utf-8", "replace")
+        start = body.decode("utf-8", "replace")[:BODY_START]
         return SessionExpiredError(code, message, status=404, headers=response.headers, body=start)
 
     def _cancel(self, id: RequestId, method: str, reason: str) -> None:

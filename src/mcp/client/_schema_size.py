@@ -109,5 +109,5 @@ def _named(schema: dict[str, Any]) -> dict[str, Any]:
                 name = cast("dict[str, Any]", node).get(key)
                 if isinstance(name, str):
                     named.setdefault(prefix + name, node)
-        todo.extend(value for value in values if isinstance(value, (dict, list)))
+        todo += [cast("Any", value) for value in values if isinstance(value, (dict, list))]
     return named

@@ -64,11 +64,11 @@ class PendingRequests:
         if self.closed is not None or not self._behind():
             return await self._request(id, method, params, options, related)
         limit = options.bound if options.timeout is None else options.timeout
-        with anyio.move_on_after(None if limit is None else max(limit, 0.0)) as scope:
+        with anyio.move_on_after(None if limit is None else max(limit, 0.0)):
             # Ahead of sending: a peer that never reads must not make what has timed out pile up.
             await self._drain(related)
             return await self._request(id, method, params, options, related)
-        assert limit is not None and scope.cancelled_caught
+        assert limit is not None
         raise RequestTimeoutError(method, limit)
 
     async def _request(

@@ -144,6 +144,17 @@ async def test_a_handshake_is_never_cancelled_at_the_server() -> None:
             assert (await peer.next()).method == "notifications/roots/list_changed"
 
 
+async def test_a_server_that_fails_before_it_serves_is_a_closed_connection(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Server):
+        def create_initialization_options(self, *_: Any, **__: Any) -> Any:
+            raise ValueError("who am I")
+
+    with pytest.raises(ConnectionClosedError):
+        async with legacy(Broken("srv"), read_timeout_seconds=10):
+            pass
+    assert "ValueError: who am I" in caplog.text
+
+
 async def test_requests_of_a_handshake_connection_carry_nothing_of_the_other_era() -> None:
     async with legacy(house.build(), log_level="error") as client:
         result = await client.call_tool("look", {"a": 1}, meta={"k": "v"})

@@ -78,11 +78,13 @@ def test_a_second_client_resumes_the_call_that_the_first_one_lost() -> None:
     assert seen["resumed"] == "released"
 
 
-def test_a_stateful_session_with_json_answers_asks_on_the_side_stream_alone() -> None:
+def test_a_stateful_session_with_json_answers_asks_nothing() -> None:
     with workshop_url("json") as url:
         seen = seen_by("requests,progress,changes,termination", "http", url)
     assert_saw_the_workshop(seen)
-    assert_answered_the_requests(seen)
+    assert_was_refused(seen["model"], "sampling/createMessage")
+    assert_was_refused(seen["user"], "elicitation/create")
+    assert_was_refused(seen["folders"], "roots/list")
     assert_counted(seen, reports=0)
     assert {"tools", "workshop://board"} <= set(seen["changes"])
     assert seen["statusAfterTermination"] == 404

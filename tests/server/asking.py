@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 from doing import server_that
 from wire import Context, send
@@ -41,6 +42,8 @@ async def answer_to(ask: Asker, **callbacks: Any) -> Any:
 
     async with asking(keep, **callbacks) as client:
         await send(client, "acme/do")
+        # Notifications are delivered beside the answer, not before it.
+        await anyio.wait_all_tasks_blocked()
     return answers[0]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
 from wire import Context, connected, send
 
 from mcp import types
@@ -50,4 +51,6 @@ async def received_when(work: Work, meta: dict[str, Any] | None = None, **option
     received = Received()
     async with connected(server_that(work), message_handler=received, **options) as client:
         await send(client, "acme/do", {"_meta": meta or {}})
+        # Notifications are delivered beside the answer, not before it.
+        await anyio.wait_all_tasks_blocked()
     return received.messages

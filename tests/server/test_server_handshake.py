@@ -9,10 +9,15 @@ import pytest
 from link_wire import CLIENT, MODERN, Wire, on_a_link
 
 from mcp import MCPDeprecationWarning, types
+from mcp.engine.backend import open_spawner
+from mcp.engine.duplex import Duplex
+from mcp.engine.memorylink import memory_links
+from mcp.engine.outlet import LinkOutlet
 from mcp.protocol.codec import Notification, Request
 from mcp.server import Server, ServerRequestContext
 from mcp.server.handshake import HandshakeSession, initialize_result, negotiated_version
 from mcp.server.models import InitializationOptions
+from mcp.server.server_side import ServerSide
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -432,6 +437,24 @@ async def test_what_belongs_to_no_request_is_sent_on_the_connection() -> None:
         assert (await wire.next())["params"] == {"uri": "test://r"}
         await wire.link.aclose()
         await session.send_tool_list_changed()
+        await anyio.wait_all_tasks_blocked()
+        await session.send_tool_list_changed()
+        await session.connection.notify("acme/event", None)
+
+
+async def test_a_server_that_cannot_say_who_it_is_fails_that_request_alone(caplog: pytest.LogCaptureFixture) -> None:
+    def announce() -> InitializationOptions:
+        raise ValueError("who am I")
+
+    ours, theirs = memory_links()
+    async with Server("srv").in_process() as runtime, open_spawner() as spawner:
+        spawner.spawn(Duplex(LinkOutlet(theirs), spawner, ServerSide(runtime, announce)).read, theirs)
+        wire = Wire(ours)
+        params = {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": CLIENT}
+        answer = await wire.ask(1, "initialize", params)
+        assert answer["error"] == {"code": -32603, "message": "Internal server error"}
+        assert "result" in await wire.ask(2, "ping")
+    assert "ValueError: who am I" in caplog.text
 
 
 # The end.

@@ -1,7 +1,7 @@
 """A server of a handshake revision on a loopback socket, whose answers a test writes where they matter."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,9 +9,11 @@ import anyio
 from scripted_http_server import Posted, Reply, Server, serve
 
 from mcp import Client, types
+from mcp.client import IncomingMessage
 from mcp.client.callbacks import ProgressFnT
 
 VERSION = "2025-11-25"
+TOOLS_CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 NO_STREAM = "405 Method Not Allowed"
 
 Answer = Callable[[Posted, Reply], Awaitable[None]]
@@ -110,3 +112,29 @@ async def said_by(
     (content,) = (await client.session.call_tool(tool, arguments, None, progress_callback)).content
     assert isinstance(content, types.TextContent)
     return content.text
+
+
+def updated(uri: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
+
+
+class Ear:
+    """A message handler that can be waited for."""
+
+    def __init__(self) -> None:
+        self.heard: list[IncomingMessage] = []
+        self._changed = anyio.Event()
+
+    async def __call__(self, message: IncomingMessage) -> None:
+        self.heard.append(message)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def until(self, count: int) -> None:
+        while len(self.heard) < count:
+            await self._changed.wait()
+
+
+def uris(messages: Sequence[IncomingMessage]) -> list[str]:
+    """Of notifications about resources."""
+    return [message.params.uri for message in messages if isinstance(message, types.ResourceUpdatedNotification)]

@@ -393,5 +393,5 @@ class _DuplexExchange(OneWayExchange):
         if not self.can_ask:
             self._duplex.check()
             raise NoBackChannelError(method)
-        related = self._id if self._open and not self.origin.asks_apart else None
+        related = self._id if self._open else None
         return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)

@@ -33,11 +33,6 @@ class Origin:
         return True
 
     @property
-    def asks_apart(self) -> bool:
-        """Whether questions go over the connection's own channel, since the answer's has no room for them."""
-        return False
-
-    @property
     def close_sse_stream(self) -> CloseSSEStreamCallback | None:
         """Ends the answer's stream early, so that a polling client comes back; None where there is no such stream."""
         return None

@@ -159,14 +159,8 @@ class PostOrigin(HTTPOrigin):
 
     @property
     def can_ask(self) -> bool:
-        """Whether a question can go out: on the answer's stream, or on the standalone one."""
-        standalone = self._session.streams.standalone
-        return standalone is not None and (not self.asks_apart or standalone.reader is not None)
-
-    @property
-    def asks_apart(self) -> bool:
-        """Whether the answer is plain JSON; a question then goes on the standalone stream, if the client reads it."""
-        return self._stream is not None and self._stream.answer_only
+        """Whether a question can go out on the answer's stream, or for a notification on the standalone one."""
+        return self._session.streams.standalone is not None and not (self._stream and self._stream.answer_only)
 
     @property
     def _closable(self) -> bool:

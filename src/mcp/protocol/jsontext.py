@@ -154,10 +154,15 @@ def _read_tolerantly(data: bytes) -> dict[str, Any] | None:
     import json
 
     try:
-        value = json.loads(data.decode("utf-8", "replace"), strict=False)
+        value = json.loads(data.decode("utf-8", "replace"), strict=False, parse_int=_int_of_any_length)
     except (ValueError, RecursionError):
         return None
     return value if is_object(value) else {}
+
+
+def _int_of_any_length(text: str) -> int | float:
+    """Python refuses to read integers of thousands of digits, and an answer's id may stand behind one."""
+    return int(text) if len(text) < 1000 else float(text)
 
 
 def _read_partly(data: bytes) -> dict[str, Any] | None:

@@ -263,6 +263,7 @@ def test_a_parsed_value_is_held_to_the_same_rules() -> None:
         b'{"method":"m","params":{"x":NaN},"jsonrpc":"2.0","id":5}',
         b'{"method":"m","params":{"x":1e999},"jsonrpc":"2.0","id":5}',
         b'{"method":"m","params":{"x":"\xff"},"jsonrpc":"2.0","id":5}',
+        b'{"method":"m","params":{"x":' + b"1" * 5000 + b'},"jsonrpc":"2.0","id":5}',
         b'{"method":"m","params":{"x":"\n"},"jsonrpc":"2.0","id":5}',
         BOM + b'{"jsonrpc":"2.0","id":5, garbage',
     ],
@@ -280,6 +281,7 @@ def test_the_id_of_a_broken_request_is_recovered(data: bytes) -> None:
         b'{"jsonrpc":"2.0","id":5,"error":{"code":',
         b'{"jsonrpc":"2.0","id":5,"result":{"method":"m","x":NaN}}',
         b'{"result":{"x":"a\\ud83d"},"jsonrpc":"2.0","id":5}',
+        b'{"result":{"x":' + b"1" * 5000 + b'},"jsonrpc":"2.0","id":5}',
     ],
 )
 def test_the_id_of_a_broken_answer_is_not_one_to_answer(data: bytes) -> None:

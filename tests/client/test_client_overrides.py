@@ -8,7 +8,7 @@ import house
 import pytest
 
 from mcp import Client, ClientSession, types
-from mcp.client import ClientRequestContext
+from mcp.client import ClientRequestContext, context
 from mcp.client.callbacks import ProgressFnT
 from mcp.engine.memory import LocalServer, MemoryRequester
 from mcp.server import Server
@@ -195,14 +195,18 @@ async def test_notifications_of_verbs_go_through_send_notification() -> None:
     }
 
 
+def test_the_context_of_callbacks_is_found_where_the_documentation_has_it() -> None:
+    assert context.ClientRequestContext is ClientRequestContext
+
+
 async def test_a_question_can_be_put_to_the_callbacks_by_hand() -> None:
     async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={"asked": params.message})
 
     question = types.ElicitRequest(params=types.ElicitRequestFormParams(message="why?", requested_schema={}))
     async with Client(house.build(), elicitation_callback=elicit) as client:
-        context = ClientRequestContext(session=client.session, request_id=1)
-        answer = await client.session.dispatch_input_request(context, question)
-        refused = await client.session.dispatch_input_request(context, types.ListRootsRequest())
+        asked = ClientRequestContext(session=client.session, request_id=1)
+        answer = await client.session.dispatch_input_request(asked, question)
+        refused = await client.session.dispatch_input_request(asked, types.ListRootsRequest())
     assert answer == types.ElicitResult(action="accept", content={"asked": "why?"})
     assert refused == types.ErrorData(code=-32600, message="List roots not supported")

@@ -126,6 +126,33 @@ async def test_a_server_that_opens_no_new_session_is_said_to_have_lost_the_old_o
         assert await said_by(client, "any") == "in session-3"
 
 
+async def test_calls_that_wait_for_a_new_session_fail_together_where_there_is_none() -> None:
+    script = Script()
+    forgets(script)
+    failures: list[Exception] = []
+
+    async with connected(script) as client:
+
+        @script.on("initialize")
+        async def refuse(request: Posted, reply: Reply) -> None:
+            await script.until("tools/call", 3)
+            with anyio.move_on_after(0.1):
+                await reply.disconnected()
+            await reply.send("503 Service Unavailable")
+
+        async def call() -> None:
+            try:
+                await client.call_tool("any")
+            except SessionExpiredError as failure:
+                failures.append(failure)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(call)
+    assert len(failures) == 3
+    assert script.asked["initialize"] == 2, "one of them tried for all"
+
+
 async def test_a_renewal_that_is_cancelled_is_left_to_the_next_call() -> None:
     script = Script()
     forgets(script)

@@ -181,6 +181,19 @@ async def test_a_server_that_never_says_that_the_session_has_ended_does_not_hold
     assert script.asked["DELETE"] == 1
 
 
+async def test_a_server_that_is_gone_need_not_be_told(caplog: pytest.LogCaptureFixture) -> None:
+    script = Script()
+
+    @script.on("DELETE")
+    async def delete(request: Posted, reply: Reply) -> None:
+        await reply.hang_up()
+
+    with caplog.at_level(logging.DEBUG, "mcp.client.streamable_http"):
+        async with connected(script):
+            pass
+    assert "the end of the session could not be told to the server" in caplog.text
+
+
 async def test_a_session_is_ended_also_where_its_client_is_cancelled() -> None:
     script = Script()
     async with serve(script) as script.server:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 import anyio
 
@@ -69,10 +69,6 @@ class _Attempt:
         self.failure: Exception | None = None
 
 
-_SUBSCRIBE: Final = "resources/subscribe"
-_SET_LEVEL: Final = "logging/setLevel"
-
-
 class StandingRequests:
     """The requests whose effect lasts as long as the session: its log level, and the resources it watches."""
 
@@ -80,12 +76,12 @@ class StandingRequests:
         self._kept: dict[object, tuple[str, dict[str, Any]]] = {}
 
     def note(self, method: str, params: dict[str, Any]) -> None:
-        """Takes note of a request that the server has granted."""
-        if method == _SET_LEVEL:
+        """Takes note of a request that the server has granted: one that lasts, or one that ends such a request."""
+        if method == "logging/setLevel":
             self._kept[method] = method, params
-        elif method == _SUBSCRIBE:
+        elif method == "resources/subscribe":
             self._kept[params.get("uri")] = method, params
-        elif method == "resources/unsubscribe":
+        else:
             self._kept.pop(params.get("uri"), None)
 
     async def repeat(self, request: Callable[[str, dict[str, Any]], Awaitable[object]]) -> None:

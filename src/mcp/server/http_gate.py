@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.protocol.codec import DecodeError, encode_error
+from mcp.protocol.codec import DecodeError, RequestId, encode_error
 from mcp.protocol.headers import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
 from mcp.server.http_response import RawHeader, respond
 from mcp.server.transport_security import HostGuard, TransportSecuritySettings, declares_more, is_json
@@ -82,9 +82,9 @@ class Refusal(Exception):
         return cls.of_request(405, "Method Not Allowed", headers=((b"allow", allowed),))
 
     @classmethod
-    def missing_session(cls) -> "Refusal":
-        """The refusal of a request that must name its session."""
-        return cls.of_request(400, "Bad Request: Missing session ID")
+    def missing_session(cls, id: RequestId | None = None) -> "Refusal":
+        """The refusal of a request, under its id if it has one, that must name its session."""
+        return cls.of_request(400, "Bad Request: Missing session ID", id=id)
 
     @classmethod
     def unknown_session(cls) -> "Refusal":

@@ -67,7 +67,7 @@ class HandshakeEndpoint:
         elif isinstance(message, DecodeError):
             raise Refusal.of_error(message, message.id, 400)
         else:
-            raise Refusal.missing_session()
+            raise Refusal.missing_session(message.id if isinstance(message, Request) else None)
 
     async def serve_other(self, request: HTTPRequest) -> None:
         """Serves what is no POST.

@@ -91,6 +91,13 @@ async def test_everything_but_initialize_names_its_session(data: bytes) -> None:
     assert "mcp-session-id" not in answer.headers
 
 
+async def test_a_request_without_its_session_is_refused_under_its_own_id() -> None:
+    async with serving(server_that()) as app:
+        answer = await Peer(app).post(body("acme/do", {}, id="mine"))
+    assert answer.error == MISSING
+    assert answer.json["id"] == "mine"
+
+
 @pytest.mark.parametrize("verb", ["GET", "DELETE"])
 async def test_so_does_what_is_no_post(verb: str) -> None:
     async with serving(server_that()) as app:

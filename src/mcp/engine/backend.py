@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -98,6 +98,9 @@ def closes_for(task: "asyncio.Task[Any]", closer: "asyncio.Task[Any] | None") ->
         _closed_for[task] = closer
 
 
+_LOOK_SECONDS: Final = 0.5
+
+
 def _closers() -> "set[asyncio.Task[Any]]":
     """The running task, and those that wait for it to close something."""
     closers: set[asyncio.Task[Any]] = set()
@@ -168,12 +171,12 @@ class _TaskSpawner:
         return _TaskSpawner(self._parent or self)
 
     async def cancel_all(self) -> None:
-        closers = _closers()
-        for task in self._tasks - closers:
+        for task in self._tasks - _closers():
             task.cancel()
         with anyio.CancelScope(shield=True):
-            while others := self._tasks - closers:
-                await asyncio.wait(others)
+            # Looked at again now and then: a task may close, in its own clean-up, what is being closed here.
+            while others := self._tasks - _closers():
+                await asyncio.wait(others, timeout=_LOOK_SECONDS)
 
 
 class _GroupSpawner:

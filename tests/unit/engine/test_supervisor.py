@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from mcp.engine.backend import open_spawner
 from mcp.engine.supervisor import Held
 
 pytestmark = pytest.mark.anyio
@@ -237,3 +238,34 @@ async def test_an_opening_cancelled_at_the_last_moment_leaves_again() -> None:
     assert room.log == ["left"]
     await held.close()
     assert room.log == ["left"]
+
+
+@pytest.mark.usefixtures("on_asyncio")
+async def test_a_task_that_closes_what_is_ending_anyway_does_not_hold_it_up() -> None:
+    started = asyncio.Event()
+    closed: list[bool] = []
+
+    async def close_at_the_end() -> None:
+        try:
+            started.set()
+            await anyio.sleep_forever()
+        finally:
+            await held.close()
+            closed.append(True)
+
+    @asynccontextmanager
+    async def connection() -> AsyncGenerator[None, None]:
+        async with open_spawner() as spawner:
+            spawner.spawn(close_at_the_end)
+            yield
+
+    before = asyncio.all_tasks()
+    held = Held(connection())
+    await held.open()
+    await started.wait()
+    (holding,) = (task for task in asyncio.all_tasks() - before if "Held._hold" in repr(task.get_coro()))
+    holding.cancel()
+    done, _ = await asyncio.wait([holding], timeout=20)
+    assert done == {holding}
+    await anyio.wait_all_tasks_blocked()
+    assert closed == [True]

@@ -501,7 +501,7 @@ async def test_everybody_gets_an_error_of_their_own_when_the_link_ends() -> None
     link = ScriptedLink()
     errors: list[Any] = []
     async with connected(link) as requester, anyio.create_task_group() as group:
-        calls = [Call(group, requester, id) for id in range(3)]
+        calls = [Call(group, requester, number) for number in range(3)]
         for _ in calls:
             await link.next()
         link.end()

@@ -1,19 +1,22 @@
 """Packages whose names are loaded when they are first used (PEP 562), so that importing one costs next to nothing."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 __all__ = ["lazy_exports"]
 
 
-def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(
+    package: str, homes: Mapping[str, str], submodules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package that re-exports names from their homes.
 
     Args:
         package: The package's `__name__`.
         homes: The module of each name; `module:attribute` where the name there is another.
+        submodules: Submodules that `dir` lists before they are loaded.
     """
 
     def get(name: str) -> Any:
@@ -26,7 +29,7 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*vars(sys.modules[package]), *homes, *submodules})
 
     return get, names
 

@@ -4,7 +4,6 @@ Each name lives in an area module (`mcp.types.tools`, `mcp.types.content`, ...),
 first of its names is used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp.lazy import lazy_exports
@@ -330,11 +329,8 @@ _AREAS = {
 }
 _HOMES = {name: f"mcp.types.{area}" for area, names in _AREAS.items() for name in names.split()}
 
-_load, __dir__ = lazy_exports(__name__, _HOMES)
+_load, __dir__ = lazy_exports(__name__, _HOMES, ("jsonrpc", "methods", "version"))
 
 if not TYPE_CHECKING:  # for a type checker, the names above are all there is: it flags a misspelt one
     __all__ = list(_HOMES)
-
-    def __getattr__(name: str) -> object:
-        # The documented submodules are there without an import of their own.
-        return import_module(f"{__name__}.{name}") if name in ("jsonrpc", "methods", "version") else _load(name)
+    __getattr__ = _load

@@ -15,6 +15,7 @@ class Budget:
 
     A `ratio` budget limits ours divided by the reference's; an `own` budget limits our figure itself, and
     the reference's stands beside it to compare. Lower is better; `limit` None only shows the figures.
+    `pairs` caps the pairs of a line whose runs are long.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Budget:
     unit: str
     limit: float | None
     kind: Literal["ratio", "own"] = "ratio"
+    pairs: int | None = None
 
     def verdict(self, value: float | None) -> Verdict | None:
         """Returns how the value stands to the limit, or None where one of them is missing."""
@@ -42,9 +44,14 @@ BUDGETS = (
     Budget("P1", "HTTP call, parts as installed: server CPU / 1,000", "http_calls", "installed", CPU, "s", 0.15),
     Budget("P1", "HTTP call, httptools + uvloop on both: server CPU / 1,000", "http_calls", "fast", CPU, "s", None),
     Budget("P2", "HTTP call, h11 + asyncio on both: server CPU / 1,000", "http_calls", "plain", CPU, "s", 0.35),
+    Budget(
+        "P3", "HTTP call, handshake era, sessions, SSE: server CPU / 1,000", "http_calls", "handshake", CPU, "s", 0.15
+    ),
+    Budget("P4", "the same, stateless, JSON: server CPU / 1,000", "http_calls", "handshake-stateless", CPU, "s", 0.20),
     Budget("P5", "stdio server alone, sequential: CPU / 1,000", "stdio_calls", "sequential", CPU, "s", 0.12),
     Budget("P5", "stdio server alone, 64 in flight: CPU / 1,000", "stdio_calls", "in-flight", CPU, "s", 0.06),
     Budget("P6", "stdio, both ends, 64 in flight: time of 1,000", "stdio_calls", "both-ends", SECONDS, "s", 0.05),
+    Budget("P6", "the same, handshake era", "stdio_calls", "both-ends-handshake", SECONDS, "s", 0.05),
     Budget("P7", "in memory, low-level server: p10 of a call", "memory_calls", "lowlevel", "p10_us", "us", 0.25),
     Budget("P12", "HTTP call, 5,000 tools listed / 10", "http_calls", "catalogue", "times_the_cpu", "x", 1.1, "own"),
     Budget("P14", "import mcp, Client: CPU", "imports", "client", "cpu_ms", "ms", 0.25),
@@ -53,8 +60,20 @@ BUDGETS = (
     Budget("P14", "import mcp, Client: web packages", "imports", "client", "web_modules", "", 0, "own"),
     Budget("P14", "import pydantic, anyio (the floor): CPU", "imports", "floor", "cpu_ms", "ms", None),
     Budget("P16", "stdio, process start to first result: p10", "stdio_calls", "connect", "p10_ms", "ms", 0.45),
+    Budget("P16", "the same, handshake era", "stdio_calls", "connect-handshake", "p10_ms", "ms", 0.45),
+    Budget("P17", "memory per open session", "open_sessions", "alone", "kb_per_session", "KB", 0.5),
+    Budget(
+        "P17",
+        "memory per open session with its GET stream",
+        "open_sessions",
+        "with-stream",
+        "kb_per_session",
+        "KB",
+        0.4,
+    ),
     Budget("P20", "HTTP client CPU per call / bare POST", "client_cost", "http", "times_bare", "x", 1.3, "own"),
     Budget("P20", "HTTP client CPU per call", "client_cost", "http", "cpu_ms_per_call", "ms", None),
+    Budget("P20", "the same ratio, handshake era", "client_cost", "http-handshake", "times_bare", "x", 1.3, "own"),
     Budget("P21", "stdio, 24 MB result / 3: time", "large_results", "stdio", "times_the_small", "x", 10, "own"),
     Budget("P21", "stdio, 24 MB result: time", "large_results", "stdio", "seconds", "s", None),
     Budget("P21", "HTTP JSON, 8 MB result / 1: CPU", "large_results", "http-json", "times_the_small", "x", 10, "own"),
@@ -62,4 +81,32 @@ BUDGETS = (
     Budget("P21", "HTTP SSE, 8 MB result / 1: CPU", "large_results", "http-sse", "times_the_small", "x", 10, "own"),
     Budget("P21", "HTTP SSE, 8 MB result: CPU", "large_results", "http-sse", "seconds", "s", None),
     Budget("P21", "the same, 1 MiB limit of the client", "large_results", "http-sse-default", "seconds", "s", None),
+    Budget(
+        "P21", "handshake era, stdio, 24 MB / 3", "large_results", "stdio-handshake", "times_the_small", "x", 10, "own"
+    ),
+    Budget(
+        "P21",
+        "handshake era, JSON, 8 MB / 1",
+        "large_results",
+        "http-json-handshake",
+        "times_the_small",
+        "x",
+        10,
+        "own",
+    ),
+    Budget(
+        "P21", "handshake era, SSE, 8 MB / 1", "large_results", "http-sse-handshake", "times_the_small", "x", 10, "own"
+    ),
+    Budget(
+        "P22",
+        "memory after 10 times as much: 100,000 requests",
+        "open_sessions",
+        "growth",
+        "times_the_memory",
+        "x",
+        1.05,
+        "own",
+        pairs=1,
+    ),
+    Budget("P22", "the same: tasks left behind", "open_sessions", "growth", "tasks_left", "", 0, "own", pairs=1),
 )

@@ -7,7 +7,7 @@ from functools import partial
 import anyio
 import httpx2
 from measure import Effort, HttpServer, Result, http_server, run_case
-from sdk_calls import shout
+from sdk_calls import Mode, shout
 
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -15,13 +15,13 @@ from mcp.client.streamable_http import streamable_http_client
 ROUNDS = 5
 
 
-async def client_cpu(effort: Effort) -> Result:
+async def client_cpu(mode: Mode, effort: Effort) -> Result:
     """Measures this process's CPU per call, and per POST of the same bytes to the same server."""
     calls = effort.count(500)
     bare = httpx2.AsyncClient()
     with http_server() as server:
-        recorded = await _record_a_call(server)
-        async with Client(server.url) as client, bare:
+        recorded = await _record_a_call(server, mode)
+        async with Client(server.url, mode=mode) as client, bare:
             call, post = partial(shout, client, 1), partial(_post_again, bare, recorded)
             await _cpu_per_call(call, calls)
             await _cpu_per_call(post, calls)
@@ -30,7 +30,7 @@ async def client_cpu(effort: Effort) -> Result:
     return Result({"cpu_ms_per_call": sdk * 1000, "bare_cpu_ms_per_call": floor * 1000, "times_bare": sdk / floor})
 
 
-async def _record_a_call(server: HttpServer) -> httpx2.Request:
+async def _record_a_call(server: HttpServer, mode: Mode) -> httpx2.Request:
     """Returns the request that the SDK's client sends for the call."""
     seen: list[httpx2.Request] = []
 
@@ -39,8 +39,9 @@ async def _record_a_call(server: HttpServer) -> httpx2.Request:
         seen.append(request)
 
     http_client = httpx2.AsyncClient(event_hooks={"request": [record]})
-    transport = streamable_http_client(server.url, http_client=http_client)
-    async with http_client, Client(transport) as client:
+    # The request is posted again, so its session must outlive this client.
+    transport = streamable_http_client(server.url, http_client=http_client, terminate_on_close=False)
+    async with http_client, Client(transport, mode=mode) as client:
         await shout(client, 1)
     return next(request for request in seen if b"tools/call" in request.content)
 
@@ -58,4 +59,9 @@ async def _cpu_per_call(action: Callable[[], Awaitable[None]], calls: int) -> fl
 
 
 if __name__ == "__main__":
-    run_case({"http": lambda effort: anyio.run(client_cpu, effort)})
+    run_case(
+        {
+            "http": lambda effort: anyio.run(client_cpu, "auto", effort),
+            "http-handshake": lambda effort: anyio.run(client_cpu, "legacy", effort),
+        }
+    )

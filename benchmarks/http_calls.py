@@ -1,17 +1,38 @@
-"""P1, P2, P12: what a `tools/call` of the 2026-07-28 revision costs an HTTP server."""
+"""P1 to P4, P12: what a `tools/call` costs an HTTP server, in both eras."""
 
 import asyncio
+from collections.abc import Sequence
 from statistics import median
 
-from http_load import drive
+from handshake_sessions import session_opener
+from http_load import Writer, drive, handshake_writer, modern_writer
 from measure import Effort, HttpServer, Result, cpu_seconds, http_server, latency_figures, run_case
+
+CONNECTIONS = 16
 
 
 def calls_with(parts: str, effort: Effort) -> Result:
     """Measures 16 keep-alive connections against a server on these uvicorn parts."""
     with http_server("--parts", parts) as server:
-        server_cost(server, effort.count(1000))
-        cpu, latencies = server_cost(server, effort.count(5000))
+        return _cost_figures(server, [modern_writer(server.port)] * CONNECTIONS, effort)
+
+
+def handshake_calls(effort: Effort) -> Result:
+    """Measures 16 keep-alive connections, each with a session of its own, answered with event streams."""
+    with http_server() as server, session_opener(server.port) as opener:
+        writers = [handshake_writer(server.port, opener.open()) for _ in range(CONNECTIONS)]
+        return _cost_figures(server, writers, effort)
+
+
+def stateless_calls(effort: Effort) -> Result:
+    """Measures 16 keep-alive connections without sessions, answered with JSON."""
+    with http_server("--stateless", "--json-response") as server:
+        return _cost_figures(server, [handshake_writer(server.port, None)] * CONNECTIONS, effort)
+
+
+def _cost_figures(server: HttpServer, writers: Sequence[Writer], effort: Effort) -> Result:
+    server_cost(server, writers, effort.count(1000))
+    cpu, latencies = server_cost(server, writers, effort.count(5000))
     return Result({"server_cpu_s_per_1000": cpu * 1000, **latency_figures(latencies)})
 
 
@@ -19,21 +40,20 @@ def calls_in_a_long_catalogue(effort: Effort) -> Result:
     """Compares the server's CPU seconds per call with 5,000 tools listed to those with 10."""
     calls = effort.count(2500)
     with http_server() as short, http_server("--listed-tools", "5000") as long:
-        for server in (short, long):
-            server_cost(server, 200, connections=4, seconds=1)
-        costs = [
-            [server_cost(server, calls, connections=4, seconds=1.5)[0] for server in (short, long)] for _ in range(3)
-        ]
+        servers = [(server, [modern_writer(server.port)] * 4) for server in (short, long)]
+        for server, writers in servers:
+            server_cost(server, writers, 200, seconds=1)
+        costs = [[server_cost(*each, calls, seconds=1.5)[0] for each in servers] for _ in range(3)]
     of_10, of_5000 = (median(column) for column in zip(*costs, strict=True))
     return Result({"times_the_cpu": of_5000 / of_10, "cpu_ms_per_call_of_5000": of_5000 * 1000})
 
 
 def server_cost(
-    server: HttpServer, calls: int, *, connections: int = 16, seconds: float = 60
+    server: HttpServer, writers: Sequence[Writer], calls: int, *, seconds: float = 60
 ) -> tuple[float, list[float]]:
     """Returns the server's CPU seconds per call, and each call's latency in seconds."""
     before = cpu_seconds(server.pid)
-    latencies = asyncio.run(drive(server.port, calls=calls, connections=connections, seconds=seconds))
+    latencies = asyncio.run(drive(server.port, writers, calls=calls, seconds=seconds))
     return (cpu_seconds(server.pid) - before) / len(latencies), latencies
 
 
@@ -43,6 +63,8 @@ if __name__ == "__main__":
             "installed": lambda effort: calls_with("installed", effort),
             "plain": lambda effort: calls_with("plain", effort),
             "fast": lambda effort: calls_with("fast", effort),
+            "handshake": handshake_calls,
+            "handshake-stateless": stateless_calls,
             "catalogue": calls_in_a_long_catalogue,
         }
     )

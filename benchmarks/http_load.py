@@ -5,10 +5,28 @@ It runs in a process of its own, so it shares neither interpreter lock nor event
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from wire import FIRST_ID, call_message, expected_text, request_head
+from wire import FIRST_ID, HANDSHAKE_CALLS, MODERN_CALLS, CallFormat, expected_text
+
+Writer = Callable[[int], bytes]
+"""Makes the bytes of the whole request for a call's number."""
+
+
+def modern_writer(port: int) -> Writer:
+    """Returns what writes calls of revision 2026-07-28."""
+    return _writer(MODERN_CALLS, MODERN_CALLS.head(port))
+
+
+def handshake_writer(port: int, session: str | None) -> Writer:
+    """Returns what writes calls of revision 2025-11-25, of this session or of none."""
+    return _writer(HANDSHAKE_CALLS, HANDSHAKE_CALLS.head(port, session))
+
+
+def _writer(calls: CallFormat, head: bytes) -> Writer:
+    return lambda number: head + calls.message(number)
 
 
 @dataclass(frozen=True)
@@ -77,9 +95,9 @@ class Load:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, load: Load, head: bytes, done: asyncio.Future[None]) -> None:
+    def __init__(self, load: Load, writer: Writer, done: asyncio.Future[None]) -> None:
         self._load = load
-        self._head = head
+        self._writer = writer
         self._done = done
         self._reader = AnswerReader()
         self._number = 0
@@ -113,7 +131,7 @@ class _Connection(asyncio.Protocol):
             self._finish(None)
             return
         self._number, self._sent_at = number, time.perf_counter()
-        self._write(self._head + call_message(number))
+        self._write(self._writer(number))
 
     def _check(self, answer: Answer) -> None:
         if answer.status != 200 or expected_text(self._number) not in answer.body:
@@ -129,8 +147,8 @@ class _Connection(asyncio.Protocol):
         self._close()
 
 
-async def drive(port: int, *, calls: int, connections: int = 16, seconds: float = 60) -> list[float]:
-    """Makes `calls` tool calls over `connections` keep-alive connections; starts none after `seconds`.
+async def drive(port: int, writers: Sequence[Writer], *, calls: int, seconds: float = 120) -> list[float]:
+    """Makes `calls` tool calls over keep-alive connections, one for each writer; starts none after `seconds`.
 
     Returns:
         The latency in seconds of each call made.
@@ -140,9 +158,10 @@ async def drive(port: int, *, calls: int, connections: int = 16, seconds: float 
         OSError: a connection was refused or lost.
     """
     loop = asyncio.get_running_loop()
-    load, head = Load(calls, seconds), request_head(port)
-    ends = [loop.create_future() for _ in range(connections)]
-    for end in ends:
-        await loop.create_connection(lambda end=end: _Connection(load, head, end), "127.0.0.1", port)
+    load = Load(calls, seconds)
+    ends = [loop.create_future() for _ in writers]
+    for writer, end in zip(writers, ends, strict=True):
+        make = partial(_Connection, load, writer, end)
+        await loop.create_connection(make, "127.0.0.1", port)
     await asyncio.gather(*ends)
     return load.latencies

@@ -3,6 +3,7 @@
 import argparse
 import json
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -61,6 +62,12 @@ def cpu_seconds(pid: int) -> float:
     nanoseconds where /proc counts hundredths of a second.
     """
     return time.clock_gettime((~pid << 3) | 2)
+
+
+def resident_bytes(pid: int) -> int:
+    """Returns the resident memory of the process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
 
 
 def percentile(samples: Sequence[float], percent: float) -> float:

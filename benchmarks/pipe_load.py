@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 
-from wire import FIRST_ID, call_message, expected_text
+from wire import FIRST_ID, MODERN_CALLS, expected_text
 
 
 def drive(server: subprocess.Popen[bytes], *, calls: int, in_flight: int) -> float:
@@ -35,7 +35,7 @@ def drive(server: subprocess.Popen[bytes], *, calls: int, in_flight: int) -> flo
 def _send(stdin: int, numbers: Iterator[int], count: int, waiting: set[int]) -> None:
     chosen = [number for _, number in zip(range(count), numbers, strict=False)]
     waiting.update(chosen)
-    data = b"".join(call_message(number) + b"\n" for number in chosen)
+    data = b"".join(MODERN_CALLS.message(number) + b"\n" for number in chosen)
     while data:
         data = data[os.write(stdin, data) :]
 

@@ -19,7 +19,7 @@ from measure import Result
 from report import Pair, Row, row_for, table
 
 HERE = Path(__file__).resolve().parent
-RUN_LIMIT_SECONDS = 300
+RUN_LIMIT_SECONDS = 900
 
 
 class Runner:
@@ -33,17 +33,18 @@ class Runner:
         # Without compiled modules every start would pay for compiling.
         self._environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
-    def compare(self, script: str, case: str) -> tuple[list[Pair], list[Pair]]:
+    def compare(self, script: str, case: str, most_pairs: int | None) -> tuple[list[Pair], list[Pair]]:
         """Returns the A/A pairs (ours twice) and the A/B pairs (ours, reference), each run in turn."""
         _tell(f"{script} {case}")
         began = time.perf_counter()
-        alike = self._in_turn(self._ours, self._ours, script, case)
-        pairs = self._in_turn(self._ours, self._reference, script, case)
+        count = min(self._pairs, most_pairs or self._pairs)
+        alike = self._in_turn(self._ours, self._ours, script, case, count)
+        pairs = self._in_turn(self._ours, self._reference, script, case, count)
         _tell(f" {time.perf_counter() - began:.0f} s\n")
         return alike, pairs
 
-    def _in_turn(self, first: Path, second: Path, script: str, case: str) -> list[Pair]:
-        return [(self._run(first, script, case), self._run(second, script, case)) for _ in range(self._pairs)]
+    def _in_turn(self, first: Path, second: Path, script: str, case: str, count: int) -> list[Pair]:
+        return [(self._run(first, script, case), self._run(second, script, case)) for _ in range(count)]
 
     def _run(self, python: Path, script: str, case: str) -> Result:
         command = [str(python), str(HERE / f"{script}.py"), case, *self._arguments]
@@ -76,7 +77,8 @@ def main() -> None:
     reference = options.reference or create_reference(HERE.parent / ".bench" / "reference")
     runner = Runner(options.ours, reference, pairs=options.pairs or (2 if options.quick else 5), quick=options.quick)
     budgets = [each for each in BUDGETS if not options.only or each.id in options.only]
-    found = {key: runner.compare(*key) for key in dict.fromkeys((each.script, each.case) for each in budgets)}
+    cases = {(each.script, each.case): each.pairs for each in budgets}
+    found = {case: runner.compare(*case, most_pairs) for case, most_pairs in cases.items()}
     rows = [row_for(each, *found[each.script, each.case]) for each in budgets]
     print(table(rows))
     if options.json is not None:

@@ -1,9 +1,13 @@
 """Calls through the SDK's client, with their answers checked."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from mcp import Client
 from mcp.types import TextContent
+
+Mode = Literal["auto", "legacy"]
+"""How a client connects: `auto` finds the revision 2026-07-28 here, `legacy` opens with the handshake."""
 
 
 async def shout(client: Client, number: int) -> None:

@@ -1,53 +1,82 @@
-"""The exact bytes of a `tools/call` of the 2026-07-28 revision, for drivers that use no SDK."""
+"""The exact bytes of a `tools/call` in both eras, and of what opens a session, for drivers that use no SDK."""
 
 import json
+from collections.abc import Mapping
 
-VERSION = "2026-07-28"
+MODERN = "2026-07-28"
+HANDSHAKE = "2025-11-25"
 
 # Six digits in every id keep each request the same length.
 FIRST_ID = 100_000
 
 _ID_MARK = 987654321
-_REQUEST = {
-    "jsonrpc": "2.0",
-    "id": _ID_MARK,
-    "method": "tools/call",
-    "params": {
-        "name": "shout",
-        "arguments": {"text": f"hello {_ID_MARK}"},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": VERSION,
-            "io.modelcontextprotocol/clientInfo": {"name": "benchmark", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    },
-}
-_HEAD, _MIDDLE, _TAIL = json.dumps(_REQUEST, separators=(",", ":")).encode().split(str(_ID_MARK).encode())
-
-_HEADERS = (
-    "POST /mcp HTTP/1.1",
-    "host: 127.0.0.1:{port}",
-    "content-type: application/json",
-    "accept: application/json, text/event-stream",
-    f"mcp-protocol-version: {VERSION}",
-    "mcp-method: tools/call",
-    "mcp-name: shout",
-    "content-length: {length}",
-)
+_IDENTITY = {"name": "benchmark", "version": "1"}
 
 
-def call_message(number: int) -> bytes:
-    """Returns the JSON-RPC request with this id; its text argument names the id too."""
-    digits = b"%d" % number
-    return _HEAD + digits + _MIDDLE + digits + _TAIL
+class CallFormat:
+    """How one era writes a `tools/call` of the `shout` tool: its JSON-RPC message and its POST.
+
+    Args:
+        meta: The `_meta` of each call.
+        headers: The headers that the era adds to each POST.
+    """
+
+    def __init__(self, meta: Mapping[str, object], headers: Mapping[str, str]) -> None:
+        params: dict[str, object] = {"name": "shout", "arguments": {"text": f"hello {_ID_MARK}"}}
+        if meta:
+            params["_meta"] = meta
+        request = _message("tools/call", params, id=_ID_MARK)
+        self._before, self._between, self._after = request.split(str(_ID_MARK).encode())
+        self._headers = headers
+
+    def message(self, number: int) -> bytes:
+        """Returns the JSON-RPC request with this id; its text argument names the id too."""
+        digits = b"%d" % number
+        return self._before + digits + self._between + digits + self._after
+
+    def head(self, port: int, session: str | None = None) -> bytes:
+        """Returns the head of the POST that carries any one `message`, up to and with the empty line."""
+        return post_head(port, len(self.message(FIRST_ID)), {**self._headers, **session_header(session)})
+
+
+def _message(method: str, params: Mapping[str, object] | None, **members: object) -> bytes:
+    message = {"jsonrpc": "2.0", **members, "method": method} | ({} if params is None else {"params": params})
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def session_header(session: str | None) -> dict[str, str]:
+    """Returns the header that names the session, if there is one."""
+    return {} if session is None else {"mcp-session-id": session}
+
+
+def post_head(port: int, length: int, headers: Mapping[str, str]) -> bytes:
+    """Returns the head of a POST to the endpoint, up to and with the empty line."""
+    lines = {
+        "host": f"127.0.0.1:{port}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        **headers,
+        "content-length": str(length),
+    }
+    return (
+        "POST /mcp HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items()) + "\r\n"
+    ).encode()
 
 
 def expected_text(number: int) -> bytes:
-    """Returns what the answer to `call_message(number)`, and to no other call, contains."""
+    """Returns what the answer to the call with this number, and to no other, contains."""
     return b"HELLO %d" % number
 
 
-def request_head(port: int) -> bytes:
-    """Returns the head of the POST that carries any one `call_message`, up to and with the empty line."""
-    length = len(call_message(FIRST_ID))
-    return ("\r\n".join(_HEADERS).format(port=port, length=length) + "\r\n\r\n").encode()
+MODERN_CALLS = CallFormat(
+    {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": _IDENTITY,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    },
+    {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "shout"},
+)
+HANDSHAKE_CALLS = CallFormat({}, {"mcp-protocol-version": HANDSHAKE})
+
+INITIALIZE = _message("initialize", {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": _IDENTITY}, id=1)
+INITIALIZED = _message("notifications/initialized", None)

@@ -1,12 +1,15 @@
 """Serves the `shout` server over HTTP on a free loopback port and prints the port on standard output."""
 
 import argparse
+import asyncio
 import socket
 from importlib import metadata
 from typing import Literal
 
 import uvicorn
 from shout import build_server
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 Parts = tuple[Literal["h11", "httptools"], Literal["asyncio", "uvloop"]]
 
@@ -16,9 +19,15 @@ def main() -> None:
     parser.add_argument("--parts", choices=("installed", "plain", "fast"), default="installed")
     parser.add_argument("--listed-tools", type=int, default=10)
     parser.add_argument("--json-response", action="store_true")
+    parser.add_argument("--stateless", action="store_true")
+    parser.add_argument("--count-tasks", action="store_true", help="answer GET /tasks with the number of tasks")
     options = parser.parse_args()
 
-    app = build_server(options.listed_tools).streamable_http_app(json_response=options.json_response)
+    app: ASGIApp = build_server(options.listed_tools).streamable_http_app(
+        json_response=options.json_response, stateless_http=options.stateless
+    )
+    if options.count_tasks:
+        app = _counting_tasks(app)
     http, loop = _parts(options.parts)
     config = uvicorn.Config(app, http=http, loop=loop, log_level="error", access_log=False)
     listener = _listen()
@@ -39,6 +48,16 @@ def _parts(choice: str) -> Parts:
             "uvloop" if any(line.startswith("uvloop") for line in required) else "asyncio",
         )
     return ("httptools", "uvloop") if choice == "fast" else ("h11", "asyncio")
+
+
+def _counting_tasks(app: ASGIApp) -> ASGIApp:
+    async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope.get("path") == "/tasks":
+            await PlainTextResponse(str(len(asyncio.all_tasks())))(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return counting
 
 
 def _listen() -> socket.socket:

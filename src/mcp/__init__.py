@@ -94,6 +94,7 @@ __all__ = [
     "InitializeRequest",
     "InitializeResult",
     "InitializedNotification",
+    "InputRequiredRoundsExceededError",
     "JSONRPCError",
     "JSONRPCRequest",
     "JSONRPCResponse",
@@ -144,6 +145,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "InputRequiredRoundsExceededError": "mcp.client.input_rounds",
     "Client": "mcp.client.client",
     "ClientSession": "mcp.client.session",
     "ClientSessionGroup": "mcp.client.session_group",

@@ -90,11 +90,17 @@ ASK: dict[str, Any] = {
 async def test_a_request_for_input_says_where_to_see_it() -> None:
     async with Client(saying("tools/call", ASK)) as client:
         with pytest.raises(RuntimeError) as raised:
-            await client.call_tool("add")
+            await client.session.call_tool("add")
     assert str(raised.value) == (
-        "the server needs input to go on with 'tools/call'; "
-        "call through client.session with allow_input_required=True to see what it asks for"
+        "the server needs input to go on with 'tools/call': the methods of Client give it what the callbacks answer, "
+        "and allow_input_required=True returns what it asks for"
     )
+
+
+async def test_no_other_method_may_ask_for_input() -> None:
+    async with Client(saying("tools/list", ASK)) as client:
+        with pytest.raises(MalformedResultError, match="may not ask for input to answer this method"):
+            await client.list_tools()
 
 
 async def test_a_request_for_input_is_shown_to_who_asks_for_it() -> None:
@@ -120,10 +126,10 @@ async def test_prompts_and_resources_may_ask_too() -> None:
     async with Client(saying("prompts/get", ASK)) as client:
         assert isinstance(await client.session.get_prompt("p", allow_input_required=True), types.InputRequiredResult)
         with pytest.raises(RuntimeError, match="needs input to go on with 'prompts/get'"):
-            await client.get_prompt("p")
+            await client.session.get_prompt("p")
     async with Client(saying("resources/read", ASK)) as client:
         with pytest.raises(RuntimeError, match="needs input to go on with 'resources/read'"):
-            await client.read_resource("house://hall")
+            await client.session.read_resource("house://hall")
         asked = await client.session.read_resource("house://hall", allow_input_required=True)
         assert isinstance(asked, types.InputRequiredResult)
 

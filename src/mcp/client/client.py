@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -20,6 +21,7 @@ from mcp.client.callbacks import (
 )
 from mcp.client.connect import Transport, open_requester
 from mcp.client.deprecated_verbs import DeprecatedVerbs
+from mcp.client.input_rounds import ResultT, Try, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
@@ -73,7 +75,8 @@ class Client(DeprecatedVerbs):
             offered a handshake, in seconds. It is still listened to: the first valid answer decides.
         prior_discover: What the server said of itself on an earlier connection; used with a version as `mode`.
         elicitation_callback: Answers the server's questions to the user; declares the capability.
-        input_required_max_rounds: How often one call may be asked for input.
+        input_required_max_rounds: How often the server may ask for input before it answers a call. What it asks goes
+            to the callbacks above (revision 2026-07-28; specification: basic/patterns/mrtr).
         extensions: Client extensions. Not built yet: raises.
         cache: How to cache results. Nothing is cached yet; None and the default are the same.
         validate_output: What to do about a tool's result that breaks its output schema: raise ("error"), log ("warn"),
@@ -291,11 +294,11 @@ class Client(DeprecatedVerbs):
             cache_mode: How to use the client's cache; without one it changes nothing.
 
         Raises:
-            MCPError: The server answered with an error.
+            MCPError: The server answered with an error, or a callback refused to answer what it asked.
+            InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
         """
-        return await self.session.read_resource(
-            str(uri), input_responses=input_responses, request_state=request_state, meta=meta
-        )
+        once = partial(self.session.read_resource, str(uri), meta=meta, allow_input_required=True)
+        return await self._in_rounds(once, input_responses, request_state)
 
     async def call_tool(
         self,
@@ -313,7 +316,7 @@ class Client(DeprecatedVerbs):
         Args:
             name: The tool.
             arguments: Its arguments.
-            read_timeout_seconds: How long it may take, in seconds; the client's limit when left out.
+            read_timeout_seconds: How long each round may take, in seconds; the client's limit when left out.
             progress_callback: Takes progress reports, in order, before the call returns.
             input_responses: Answers to what an earlier try asked for.
             request_state: The state that the earlier try returned.
@@ -323,18 +326,20 @@ class Client(DeprecatedVerbs):
             The result. A tool that failed returns one with `is_error` set; it does not raise.
 
         Raises:
-            MCPError: The server answered with an error.
+            MCPError: The server answered with an error, or a callback refused to answer what it asked.
             RuntimeError: The result breaks the tool's output schema; see `validate_output`.
+            InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
         """
-        return await self.session.call_tool(
+        once = partial(
+            self.session.call_tool,
             name,
             arguments,
             read_timeout_seconds,
             progress_callback,
-            input_responses=input_responses,
-            request_state=request_state,
             meta=meta,
+            allow_input_required=True,
         )
+        return await self._in_rounds(once, input_responses, request_state)
 
     async def get_prompt(
         self,
@@ -355,11 +360,16 @@ class Client(DeprecatedVerbs):
             meta: The request's `_meta`.
 
         Raises:
-            MCPError: The server answered with an error.
+            MCPError: The server answered with an error, or a callback refused to answer what it asked.
+            InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
         """
-        return await self.session.get_prompt(
-            name, arguments, input_responses=input_responses, request_state=request_state, meta=meta
-        )
+        once = partial(self.session.get_prompt, name, arguments, meta=meta, allow_input_required=True)
+        return await self._in_rounds(once, input_responses, request_state)
+
+    def _in_rounds(
+        self, once: Try[ResultT], input_responses: types.InputResponses | None, request_state: str | None
+    ) -> Coroutine[Any, Any, ResultT]:
+        return in_rounds(self.session, once, input_responses, request_state, self.input_required_max_rounds)
 
     async def complete(
         self,

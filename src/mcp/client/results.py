@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcp import types
 from mcp.shared.exceptions import MalformedResultError
+from mcp.types.methods import METHODS
 
 __all__ = ["Parser", "own_result_of", "parser_of", "result_of", "with_input"]
 
@@ -44,7 +45,7 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
 
     Raises:
         ValidationError: The result does not fit its model.
-        MalformedResultError: Its `resultType` is unknown.
+        MalformedResultError: Its `resultType` is unknown, or not one for this method.
         RuntimeError: The server asks for input, and the caller did not expect that.
     """
     kind = raw.get("resultType", "complete")
@@ -52,12 +53,15 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
         return parse(raw)
     if kind != "input_required":
         raise MalformedResultError(method, f"resultType {kind!r} is not one that this client knows")
+    spec = METHODS.get(method)
+    if spec is not None and not spec.input_required:
+        raise MalformedResultError(method, "a server may not ask for input to answer this method")
     asked = parser_of(types.InputRequiredResult)(raw)
     if input_required:
         return asked
     raise RuntimeError(
-        f"the server needs input to go on with {method!r}; "
-        "call through client.session with allow_input_required=True to see what it asks for"
+        f"the server needs input to go on with {method!r}: the methods of Client give it what the callbacks answer, "
+        "and allow_input_required=True returns what it asks for"
     )
 
 

@@ -4,7 +4,8 @@ What differs between revisions is data here: whether results carry a `resultType
 hints. A model goes straight to bytes, and what the SDK adds is spliced in; a dict, or a server whose middleware must
 see the finished wire form, goes through a dict. Both ways give the same JSON.
 
-Specification: basic/index under "ResultType" and "Per-response protocol fields", server/utilities/caching.
+Specification: basic/index under "ResultType" and "Per-response protocol fields", basic/patterns/mrtr,
+server/utilities/caching.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,10 +77,11 @@ class ResultShape:
         rules: The revision's rules.
         model: The method's result model, which anything else is checked against; None checks nothing.
         cacheable: Whether results of the method carry cache hints.
+        input_required: Whether a request for input may take the place of a result.
         hint: `ttlMs` and `cacheScope` for results whose handler set none.
     """
 
-    __slots__ = ("_cacheable", "_check", "_hint", "_model", "_rules", "_splicers")
+    __slots__ = ("_cacheable", "_check", "_hint", "_input_required", "_model", "_rules", "_splicers")
 
     def __init__(
         self,
@@ -87,12 +89,14 @@ class ResultShape:
         *,
         model: type[BaseModel] | None = None,
         cacheable: bool = False,
+        input_required: bool = False,
         hint: tuple[int, Literal["public", "private"]] | None = None,
     ) -> None:
         self._rules = rules
         self._model = model
         self._check = None if model is None else _CHECKS.get(model.__name__)
         self._cacheable = cacheable
+        self._input_required = input_required and rules.result_type
         self._hint = hint
         self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], bytes] | None] = {}
 
@@ -133,7 +137,11 @@ class ResultShape:
 
     def _plain(self, result: object) -> dict[str, Any]:
         wire = plain(self._hinted(result) if isinstance(result, BaseModel) else result)
-        if self._model is None or wire.get("resultType", "complete") != "complete":
+        kind = wire.get("resultType", "complete")
+        if kind == "input_required":
+            self._check_question(wire)
+            return wire
+        if self._model is None or (kind != "complete" and self._rules.result_type):
             return wire
         if not isinstance(result, self._model):
             try:
@@ -143,6 +151,12 @@ class ResultShape:
         if self._check is not None:
             self._check(result)
         return wire
+
+    def _check_question(self, wire: dict[str, Any]) -> None:
+        if not self._input_required:
+            raise InvalidResultError("no request of this method and revision can be answered by asking for input")
+        if not wire.get("inputRequests") and wire.get("requestState") is None:
+            raise InvalidResultError("what asks for input must hold inputRequests or requestState")
 
     def _default_hints(self, wire: dict[str, Any]) -> None:
         ttl_ms, scope = self._hint or (0, "private")

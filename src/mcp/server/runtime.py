@@ -164,6 +164,7 @@ class ServerRuntime:
             wire_rules(version),
             model=spec.result_types[0] if spec.result_types else None,
             cacheable=spec.cacheable,
+            input_required=spec.input_required,
             hint=None if hint is None else (hint.ttl_ms, hint.scope),
         )
 

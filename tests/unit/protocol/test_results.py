@@ -80,10 +80,30 @@ def test_meta_of_a_result_must_be_an_object() -> None:
 
 
 def test_a_result_that_asks_for_input_keeps_its_type() -> None:
+    shape = ResultShape(MODERN, model=types.CallToolResult, input_required=True)
     asked = types.InputRequiredResult(request_state="s")
     expected = {"resultType": "input_required", "requestState": "s", "_meta": IDENTITY}
-    assert wire(calls(), asked) == expected
-    assert wire(calls(), {"resultType": "input_required", "requestState": "s"}) == expected
+    assert wire(shape, asked) == expected
+    assert wire(shape, {"resultType": "input_required", "requestState": "s"}) == expected
+
+
+@pytest.mark.parametrize("shape", [ResultShape(MODERN, model=types.ListToolsResult), ResultShape(MODERN)])
+def test_other_methods_cannot_ask_for_input(shape: ResultShape) -> None:
+    with pytest.raises(InvalidResultError, match="no request of this method and revision"):
+        wire(shape, types.InputRequiredResult(request_state="s"))
+
+
+def test_older_revisions_cannot_ask_for_input() -> None:
+    shape = ResultShape(HANDSHAKE, model=types.CallToolResult, input_required=True)
+    with pytest.raises(InvalidResultError, match="no request of this method and revision"):
+        wire(shape, types.InputRequiredResult(request_state="s"))
+
+
+@pytest.mark.parametrize("empty", [types.InputRequiredResult(), types.InputRequiredResult(input_requests={})])
+def test_what_asks_for_nothing_is_no_request_for_input(empty: types.InputRequiredResult) -> None:
+    shape = ResultShape(MODERN, model=types.CallToolResult, input_required=True)
+    with pytest.raises(InvalidResultError, match="must hold inputRequests or requestState"):
+        wire(shape, empty)
 
 
 def test_a_model_with_open_fields_is_sent_whole() -> None:
@@ -148,7 +168,9 @@ def test_a_hint_does_not_change_the_handlers_own_object() -> None:
 
 
 def test_a_question_is_never_cacheable() -> None:
-    shape = ResultShape(MODERN, model=types.ReadResourceResult, cacheable=True, hint=(5000, "public"))
+    shape = ResultShape(
+        MODERN, model=types.ReadResourceResult, cacheable=True, input_required=True, hint=(5000, "public")
+    )
     for asked in (types.InputRequiredResult(request_state="s"), {"resultType": "input_required", "requestState": "s"}):
         assert set(wire(shape, asked)) == {"resultType", "requestState", "_meta"}
 

@@ -1,0 +1,127 @@
+"""Requests that a server answers in several rounds: it asks for input, gets it, and is asked again.
+
+Specification: 2026-07-28, basic/patterns/mrtr.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+import anyio
+from pydantic import BaseModel
+
+from mcp import types
+from mcp.client.callbacks import ClientRequestContext
+from mcp.shared.exceptions import MCPError
+
+if TYPE_CHECKING:
+    from mcp.client.session import ClientSession
+
+__all__ = ["InputRequiredRoundsExceededError", "Try", "in_rounds"]
+
+ResultT_co = TypeVar("ResultT_co", bound=BaseModel, covariant=True)
+ResultT = TypeVar("ResultT", bound=BaseModel)
+
+FIRST_PAUSE_SECONDS: Final = 0.05
+LONGEST_PAUSE_SECONDS: Final = 0.25
+
+
+class InputRequiredRoundsExceededError(RuntimeError):
+    """A server went on asking for input instead of answering.
+
+    Args:
+        max_rounds: How often it may ask; see `Client.input_required_max_rounds`.
+    """
+
+    def __init__(self, max_rounds: int) -> None:
+        super().__init__(f"the server asks for more input after {max_rounds} rounds of it")
+        self.max_rounds = max_rounds
+
+
+class Try(Protocol[ResultT_co]):
+    """Makes a request once."""
+
+    async def __call__(
+        self, *, input_responses: types.InputResponses | None, request_state: str | None
+    ) -> ResultT_co | types.InputRequiredResult:
+        """Returns the result, or what the server needs for it.
+
+        Args:
+            input_responses: Answers to what it asked for in the last round.
+            request_state: The state that it returned then.
+        """
+        ...
+
+
+async def in_rounds(
+    session: ClientSession,
+    once: Try[ResultT],
+    input_responses: types.InputResponses | None,
+    request_state: str | None,
+    max_rounds: int,
+) -> ResultT:
+    """Makes a request, and makes it again with what the server asks for until there is a result.
+
+    Args:
+        session: Its callbacks answer what is asked.
+        once: Makes the request.
+        input_responses: Answers for the first round, if somebody has them already.
+        request_state: The state that goes with them.
+        max_rounds: How often the server may ask.
+
+    Raises:
+        InputRequiredRoundsExceededError: It asked more often.
+        MCPError: It answered with an error, or a callback refused with one.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    rounds = 0
+    while True:
+        result = await once(input_responses=input_responses, request_state=request_state)
+        if not isinstance(result, types.InputRequiredResult):
+            return result
+        if rounds >= max_rounds:
+            raise InputRequiredRoundsExceededError(max_rounds)
+        rounds += 1
+        request_state = result.request_state
+        if result.input_requests:
+            input_responses = await _answers(session, result.input_requests)
+        else:
+            # "Not yet": asked again at once, a server that waits for something would be asked without rest.
+            input_responses = None
+            await anyio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+
+async def _answers(session: ClientSession, questions: types.InputRequests) -> types.InputResponses:
+    """Answers all questions of a round at once; the first that fails ends the others, and is raised as it is."""
+    if len(questions) == 1:
+        [(key, question)] = questions.items()
+        return {key: await _answer(session, key, question)}
+    answers: types.InputResponses = {}
+    failures: list[Exception] = []
+
+    async def answer(key: str, question: types.InputRequest) -> None:
+        try:
+            answers[key] = await _answer(session, key, question)
+        except Exception as failure:
+            failures.append(failure)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for key, question in questions.items():
+            group.start_soon(answer, key, question)
+    if failures:
+        raise failures[0]
+    return {key: answers[key] for key in questions}
+
+
+async def _answer(session: ClientSession, key: str, question: types.InputRequest) -> types.InputResponse:
+    meta = question.params.meta if question.params is not None else None
+    context = ClientRequestContext(session=session, request_id=key, meta=meta)
+    answer = await session.dispatch_input_request(context, question)
+    if isinstance(answer, types.ErrorData):
+        raise MCPError.from_error_data(answer)
+    # Callbacks are the user's: nothing makes them return what their type promises.
+    if not isinstance(answer, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"the callback that answers {question.method} must return a result, got {answer!r}")
+    return answer

@@ -94,6 +94,10 @@ class Side(Protocol):
         """Takes note of what is no message, and says whether the peer is told."""
         ...
 
+    async def disturbed(self, error: DecodeError) -> None:
+        """Takes what is no message and fails no request, in its place among the notifications. Never raises."""
+        ...
+
 
 class Duplex:
     """One connection.
@@ -111,7 +115,7 @@ class Duplex:
         self._pending = PendingRequests(outlet.send, outlet.behind, outlet.drain)
         self._running = RunningRequests(spawner, outlet.drain)
         self._ids = count(1)
-        self._notifications: deque[tuple[Notification, Origin | None]] = deque()
+        self._notifications: deque[tuple[Notification | DecodeError, Origin | None]] = deque()
         self._delivering = False
         self._reader_sent = False
 
@@ -242,6 +246,7 @@ class Duplex:
         if error.response_id is not None:
             self._pending.broken(error)
             return None
+        self._deliver_later(error, None)
         return encode_error(error.id, error.code, error.message) if told else None
 
     # Requests.
@@ -313,10 +318,14 @@ class Duplex:
             return
         if notification.method == "notifications/progress" and self._pending.progressed(notification.params or {}):
             return
+        self._deliver_later(notification, origin)
+
+    def _deliver_later(self, item: Notification | DecodeError, origin: Origin | None) -> None:
         if len(self._notifications) >= MAX_WAITING_NOTIFICATIONS:
-            logger.warning("dropped %s: %d notifications are waiting", notification.method, MAX_WAITING_NOTIFICATIONS)
+            what = item.method if isinstance(item, Notification) else "what is no message"
+            logger.warning("dropped %s: %d notifications are waiting", what, MAX_WAITING_NOTIFICATIONS)
             return
-        self._notifications.append((notification, origin))
+        self._notifications.append((item, origin))
         if not self._delivering:
             self._delivering = True
             self._spawner.spawn(self._deliver)
@@ -324,9 +333,12 @@ class Duplex:
     async def _deliver(self) -> None:
         try:
             while self._notifications:
-                notification, origin = self._notifications.popleft()
-                can_ask = self._side.may_ask(notification)
-                await self._side.notified(notification, _DuplexExchange(self, None, origin, can_ask=can_ask))
+                item, origin = self._notifications.popleft()
+                if isinstance(item, DecodeError):
+                    await self._side.disturbed(item)
+                    continue
+                can_ask = self._side.may_ask(item)
+                await self._side.notified(item, _DuplexExchange(self, None, origin, can_ask=can_ask))
         finally:
             self._delivering = False
 

@@ -23,9 +23,29 @@ def test_b33_streams_that_bring_nothing_are_asked_for_ever_less_often() -> None:
 
 def test_b33_a_delay_that_the_server_asks_for_is_kept() -> None:
     assert [reconnection_delay(3000, fruitless) for fruitless in range(4)] == [3, 3, 3, 3]
-    assert [reconnection_delay(500, fruitless) for fruitless in range(4)] == [0.5, 1, 1, 1]
-    assert reconnection_delay(0, 0) == 0
-    assert reconnection_delay(0, 1) > 0
+    assert [reconnection_delay(500, fruitless) for fruitless in range(6)] == [0.5, 0.5, 0.5, 0.8, 1, 1]
+
+
+def test_b33_a_delay_of_nothing_is_a_tenth_of_a_second_at_least() -> None:
+    """A server that named no time at all was asked a thousand times a second."""
+    assert [reconnection_delay(0, fruitless) for fruitless in range(6)] == [0.1, 0.2, 0.4, 0.8, 1, 1]
+    assert reconnection_delay(0, 100_000) == 1
+
+
+@pytest.mark.parametrize("message", [b"", b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'])
+async def test_b33_a_server_that_names_no_time_is_not_hammered(message: bytes) -> None:
+    """Neither where each stream brings something."""
+    script = Script()
+
+    @script.on("GET")
+    async def get(request: Posted, reply: Reply) -> None:
+        await reply.open_events()
+        await reply.chunk(b"id: %d\r\nretry: 0\r\ndata: %b\r\n\r\n" % (script.asked["GET"], message))
+        await reply.end()
+
+    async with connected(script):
+        await anyio.sleep(1)
+    assert 3 <= script.asked["GET"] <= 11
 
 
 async def test_b33_a_server_that_ends_each_stream_at_once_is_not_hammered() -> None:
@@ -123,15 +143,16 @@ async def test_an_event_that_carries_nothing_but_an_id_counts_as_the_last() -> N
     assert ids == [None, "primed", "later"]
 
 
-@pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
-async def test_a_server_that_is_busy_is_asked_again(status: str) -> None:
+@pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests", "409 Conflict"])
+@pytest.mark.parametrize("body", [b"", b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "wait"}}'])
+async def test_a_server_that_is_busy_is_asked_again(status: str, body: bytes) -> None:
     script = Script()
     ear = Ear()
 
     @script.on("GET")
     async def get(request: Posted, reply: Reply) -> None:
         if script.asked["GET"] == 1:
-            await reply.send(status)
+            await reply.send(status, body, "application/json")
         else:
             await reply.open_events()
             await reply.event(TOOLS_CHANGED)
@@ -139,6 +160,25 @@ async def test_a_server_that_is_busy_is_asked_again(status: str) -> None:
 
     async with connected(script, message_handler=ear):
         await ear.until(1)
+
+
+async def test_a_stream_that_the_server_believes_to_be_open_is_asked_for_until_it_knows_better() -> None:
+    script = Script()
+    ear = Ear()
+
+    @script.on("GET")
+    async def get(request: Posted, reply: Reply) -> None:
+        if script.asked["GET"] == 2:
+            await reply.send("409 Conflict")
+            return
+        await reply.open_events()
+        await reply.chunk(b"retry: 1\r\n\r\n")
+        await reply.event(TOOLS_CHANGED)
+        await (reply.hang_up() if script.asked["GET"] == 1 else reply.disconnected())
+
+    async with connected(script, message_handler=ear):
+        await ear.until(2)
+    assert script.asked["GET"] == 3
 
 
 async def test_a_new_session_has_a_stream_of_its_own() -> None:

@@ -176,8 +176,16 @@ async def test_an_event_over_the_limit_ends_the_stream_and_a_new_one_is_opened(
 # Where there is none.
 
 
-@pytest.mark.parametrize("status", ["405 Method Not Allowed", "404 Not Found", "400 Bad Request", "403 Forbidden"])
-async def test_b31_a_server_without_the_stream_is_asked_once(status: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("status", "complaints"),
+    [
+        ("405 Method Not Allowed", []),
+        *((status, ["no stream"]) for status in ("404 Not Found", "400 Bad Request", "403 Forbidden")),
+    ],
+)
+async def test_b31_a_server_without_the_stream_is_asked_once(
+    status: str, complaints: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
     """A 405 was retried silently, and later calls hung."""
     script = Script()
 
@@ -196,9 +204,31 @@ async def test_b31_a_server_without_the_stream_is_asked_once(status: str, caplog
             assert (await client.list_tools()).tools == []
     assert script.asked["GET"] == 1
     assert [record.message for record in caplog.records] == [
-        "the server offers no stream for messages of its own: no stream"
+        f"the server offers no stream for messages of its own: {complaint}" for complaint in complaints
     ]
     assert script.asked["initialize"] == 1
+
+
+@pytest.mark.parametrize("status", ["405 Method Not Allowed", "404 Not Found"])
+@pytest.mark.parametrize("kind", ["text/plain", "text/html"])
+async def test_a_server_without_the_stream_is_not_said_to_be_none(
+    status: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script()
+
+    @script.on("GET")
+    async def get(request: Posted, reply: Reply) -> None:
+        await reply.send(status, b"nothing to see", kind)
+
+    with caplog.at_level(logging.DEBUG):
+        async with connected(script) as client:
+            await script.until("GET")
+            await client.session.send_ping()
+    (record,) = [record for record in caplog.records if "offers no stream" in record.message]
+    assert record.levelno == (logging.DEBUG if status.startswith("405") else logging.WARNING)
+    assert "path" not in record.message
+    assert "URL" not in record.message
+    assert "no MCP endpoint" not in record.message
 
 
 async def test_a_stream_of_another_kind_is_none(caplog: pytest.LogCaptureFixture) -> None:

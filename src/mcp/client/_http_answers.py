@@ -10,7 +10,7 @@ import anyio
 import httpx2
 
 from mcp.client._http_client import reading, run_out
-from mcp.client._http_errors import media_type, origin_of, refusal, too_large, unexpected
+from mcp.client._http_errors import BODY_START, STREAM_HINTS, media_type, origin_of, refusal, too_large, unexpected
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import (
     Batch,
@@ -24,9 +24,18 @@ from mcp.protocol.codec import (
     decode,
 )
 from mcp.protocol.sse import SSEEvent, SSEEventTooLarge, SSEParser
-from mcp.shared.exceptions import ConnectionClosedError, MCPError
+from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, MCPError
 
-__all__ = ["Answer", "AnswerReader", "LoneAnswerReader", "read_refusal", "read_start", "result_in"]
+__all__ = [
+    "Answer",
+    "AnswerReader",
+    "LoneAnswerReader",
+    "error_in",
+    "read_refusal",
+    "read_start",
+    "read_stream_refusal",
+    "result_in",
+]
 
 logger = logging.getLogger("mcp.client.streamable_http")
 
@@ -40,13 +49,29 @@ _REFUSAL_SECONDS = 5.0
 async def read_refusal(response: httpx2.Response) -> MCPError:
     """The error that a response without success stands for: the JSON-RPC error in its body, or one about HTTP."""
     body = await read_start(response)
+    error = error_in(body)
+    return refusal(response, body) if error is None else MCPError(error.code, error.message, error.data)
+
+
+async def read_stream_refusal(response: httpx2.Response) -> HTTPResponseError:
+    """The error for a stream that was asked for and refused. It has the status, which says whether to ask again."""
+    body = await read_start(response)
+    error = error_in(body)
+    if error is None:
+        return refusal(response, body, STREAM_HINTS)
+    start = body.decode("utf-8", "replace")[:BODY_START]
+    return HTTPResponseError(
+        error.code, error.message, status=response.status_code, headers=response.headers, body=start
+    )
+
+
+def error_in(body: bytes) -> ErrorResponse | None:
+    """The JSON-RPC error that a body holds, if it does."""
     try:
         message = decode(body)
     except DecodeError:
-        return refusal(response, body)
-    if isinstance(message, ErrorResponse):
-        return MCPError(message.code, message.message, message.data)
-    return refusal(response, body)
+        return None
+    return message if isinstance(message, ErrorResponse) else None
 
 
 async def read_start(response: httpx2.Response) -> bytes:

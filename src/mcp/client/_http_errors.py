@@ -7,13 +7,26 @@ other header is on the exception for whoever wants to look.
 import os
 import socket
 import ssl
+from collections.abc import Mapping
+from typing import Final
 
 import httpx2
 
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, TransportError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
-__all__ = ["BODY_START", "media_type", "origin_of", "refusal", "too_large", "transport_failure", "unexpected"]
+__all__ = [
+    "BODY_START",
+    "ENDPOINT_HINTS",
+    "SESSION_HINTS",
+    "STREAM_HINTS",
+    "media_type",
+    "origin_of",
+    "refusal",
+    "too_large",
+    "transport_failure",
+    "unexpected",
+]
 
 BODY_START = 500
 """How many characters of a body an error shows."""
@@ -22,8 +35,6 @@ _HINTS = {
     401: "It wants authorization: give the `http_client` an `auth=`, or an Authorization header.",
     403: "It refuses this client: look at the authorization, and at the server's host and origin protection"
     " (`transport_security=`).",
-    404: "Nothing is served at this path: check the path of the URL.",
-    405: "What is served at this path is no MCP endpoint: check the path of the URL.",
     407: "The HTTP proxy wants authorization.",
     413: "The message is larger than the server takes.",
     421: "It does not know itself by this host name: look at the server's host protection (`transport_security=`).",
@@ -32,6 +43,20 @@ _HINTS = {
     503: "The server is there, and does not serve now.",
     504: "A gateway answers, and the server behind it was too slow.",
 }
+ENDPOINT_HINTS: Final[Mapping[int, str]] = {
+    404: "Nothing is served at this path: check the path of the URL.",
+    405: "What is served at this path is no MCP endpoint: check the path of the URL.",
+}
+"""What some statuses mean in answer to a message, or to whatever else tells whether there is an endpoint."""
+
+STREAM_HINTS: Final[Mapping[int, str]] = {
+    404: "It knows no such stream, or no longer knows the session.",
+    405: "It offers no event stream.",
+}
+"""What they mean in answer to the GET of a session, which not every endpoint takes."""
+
+SESSION_HINTS: Final[Mapping[int, str]] = dict.fromkeys((404, 410), "It no longer knows the session.")
+"""What they mean in answer to a message at a place that the server has named itself."""
 
 
 def origin_of(url: httpx2.URL) -> str:
@@ -44,16 +69,18 @@ def media_type(response: httpx2.Response) -> str:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def refusal(response: httpx2.Response, body: bytes) -> HTTPResponseError:
+def refusal(response: httpx2.Response, body: bytes, hints: Mapping[int, str] = ENDPOINT_HINTS) -> HTTPResponseError:
     """The error for a status that is no success.
 
     Args:
         response: What the server answered.
         body: The start of its body.
+        hints: What statuses mean in answer to such a request; those that are left out mean the same for all.
     """
-    code = METHOD_NOT_FOUND if response.status_code == 404 else INTERNAL_ERROR
-    hint = _HINTS.get(response.status_code, "")
-    if media_type(response) == "text/html":
+    status = response.status_code
+    code = METHOD_NOT_FOUND if status == 404 else INTERNAL_ERROR
+    hint = hints.get(status) or _HINTS.get(status, "")
+    if hints is ENDPOINT_HINTS and media_type(response) == "text/html":
         hint = f"{hint} The body is a web page: check that the URL is that of an MCP endpoint.".lstrip()
     return _error(response, code, hint, body)
 

@@ -1,6 +1,7 @@
 """What a server of a handshake revision sends besides answers, on its way to the client's callbacks, and back."""
 
 from mcp.client._http_calls import Calls
+from mcp.client._http_renewal import ListenersRenewal
 from mcp.client._http_requester import HTTPConnection
 from mcp.client._http_session import HTTPSession, Receiver
 from mcp.client.inbound import Inbound
@@ -27,7 +28,10 @@ def handshake_session(connection: HTTPConnection, inbound: Inbound, spawner: Spa
         # Nothing is asked through it: a client's requests have answers of their own, each in its response.
         return Duplex(_PostOutlet(session, spawner), spawner, _HTTPSide(session, inbound)).take
 
-    return HTTPSession(connection, calls, spawner, receiver)
+    session = HTTPSession(connection, calls, spawner, receiver)
+    if inbound.renewal is not None:
+        session.on_lost = ListenersRenewal(calls, spawner, inbound.renewal).start
+    return session
 
 
 class _HTTPSide(ClientSide):

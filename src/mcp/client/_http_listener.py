@@ -4,16 +4,16 @@ Specification: basic/transports under "Listening for Messages from the Server" (
 """
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx2
 
 from mcp.client._http_client import reading
-from mcp.client._http_resumption import is_passing, reconnection_delay
+from mcp.client._http_resumption import Pace, is_passing
 from mcp.protocol.codec import DecodeError, decode
 from mcp.protocol.sse import SSEEvent, SSEEventTooLarge, SSEParser
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import HTTPResponseError, MCPError
 
 if TYPE_CHECKING:
     from mcp.client._http_session import HTTPSession
@@ -22,40 +22,52 @@ __all__ = ["Listener"]
 
 logger = logging.getLogger("mcp.client.streamable_http")
 
-_LIVELY_SECONDS: Final = 10.0
-"""How long a stream has to stay open, if nothing comes on it, for its end not to count as the server's dislike."""
-
 
 class Listener:
     """Reads the standalone stream, and opens it again whenever it ends, at growing distances if it brings nothing.
 
     Args:
         session: The session.
+
+    Attributes:
+        has_stream: Whether the server has opened the stream at least once.
     """
 
     def __init__(self, session: "HTTPSession") -> None:
         self._session = session
+        self._session_id = session.id
         self._last_event_id: str | None = None
-        self._retry: int | None = None
-        self._heard = False
+        self._pace = Pace()
+        self._tried = False
+        self.has_stream = False
 
-    async def run(self) -> None:
-        """Reads until the server says that it offers no such stream, or the task is cancelled."""
-        fruitless = 0
+    async def run(self) -> bool:
+        """Reads until there is nothing more to read, or the task is cancelled.
+
+        Returns:
+            Whether the session is gone; else the server offers no such stream.
+        """
         while True:
-            opened = anyio.current_time()
-            self._heard = False
+            self._pace.opens()
             try:
-                await self._read(await self._session.open_stream(self._last_event_id))
+                response = await self._session.open_stream(self._last_event_id)
+                self.has_stream = True
+                await self._read(response)
             except (MCPError, httpx2.HTTPError, httpx2.StreamError) as failure:
                 if not is_passing(failure):
-                    logger.warning("the server offers no stream for messages of its own: %s", failure)
-                    return
+                    return self._ended_by(failure)
                 logger.debug("the stream of the server's own messages broke off: %s", failure)
-            if self._heard or anyio.current_time() - opened >= _LIVELY_SECONDS:
-                fruitless = 0
-            await anyio.sleep(reconnection_delay(self._retry, fruitless))
-            fruitless += 1
+            self._tried = True
+            await anyio.sleep(self._pace.delay())
+
+    def _ended_by(self, failure: Exception) -> bool:
+        status = failure.status if isinstance(failure, HTTPResponseError) else None
+        # In a session that has just been opened, a 404 comes from a server that knows no GET.
+        if status == 404 and self._tried and self._session_id is not None:
+            return True
+        level = logging.DEBUG if status == 405 else logging.WARNING
+        logger.log(level, "the server offers no stream for messages of its own: %s", failure)
+        return False
 
     async def _read(self, response: httpx2.Response) -> None:
         parser = SSEParser(self._session.connection.max_size)
@@ -68,7 +80,8 @@ class Listener:
                     events, too_large = failure.events, failure
                 await self._take(events)
                 self._last_event_id = parser.last_event_id or self._last_event_id
-                self._retry = self._retry if parser.retry is None else parser.retry
+                if parser.retry is not None:
+                    self._pace.retry = parser.retry
                 if too_large is not None:
                     logger.warning("dropped a message of the server's that is larger than %d bytes", too_large.limit)
                     return
@@ -77,7 +90,7 @@ class Listener:
         for event in events:
             if event.event != "message" or not event.raw:
                 continue
-            self._heard = True
+            self._pace.hears()
             try:
                 message = decode(event.raw, allow_batch=self._session.takes_batches)
             except DecodeError as error:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_RECONNECTION_DELAY_MS",
     "MAX_RECONNECTION_ATTEMPTS",
+    "Pace",
     "ResumableReader",
     "is_passing",
     "reconnection_delay",
@@ -42,28 +43,65 @@ MAX_RECONNECTION_ATTEMPTS: Final = 2
 _LONGEST_DELAY: Final = 60.0
 _SHORTEST_DELAY: Final = 0.1
 
+_LIVELY_SECONDS: Final = 10.0
+"""How long a stream has to stay open, if nothing comes on it, for its end not to count as the server's dislike."""
+
 
 def reconnection_delay(retry: int | None, fruitless: int) -> float:
-    """Seconds before a stream that ended is asked for again.
+    """Seconds before a stream that ended is asked for again, a tenth at least.
 
     Args:
         retry: The delay that the server asked for, in milliseconds; None where it asked for none.
         fruitless: How many streams in a row brought nothing, this one apart. Each doubles the delay, up to a minute;
-            where the server asked for a delay, up to a second at most.
+            where the server asked for a delay, the shortest one doubles, up to a second.
     """
+    doubled = 2 ** min(fruitless, 10)
     if retry is None:
-        return min(DEFAULT_RECONNECTION_DELAY_MS / 1000 * 2**fruitless, _LONGEST_DELAY)
-    asked = retry / 1000
-    if not fruitless:
-        return asked
-    return max(asked, min(max(asked, _SHORTEST_DELAY) * 2**fruitless, 1.0))
+        return min(DEFAULT_RECONNECTION_DELAY_MS / 1000 * doubled, _LONGEST_DELAY)
+    return max(retry / 1000, min(_SHORTEST_DELAY * doubled, 1.0))
 
 
 def is_passing(failure: Exception) -> bool:
-    """Whether what kept a stream from being opened may be over at the next try."""
+    """Whether what kept a stream from being opened may be over at the next try.
+
+    A conflict is: the server has not noticed yet that the stream before this one is gone.
+    """
     if isinstance(failure, HTTPResponseError):
-        return failure.status >= 500 or failure.status in (408, 429)
+        return failure.status >= 500 or failure.status in (408, 409, 429)
     return isinstance(failure, httpx2.HTTPError | httpx2.StreamError)
+
+
+class Pace:
+    """When a stream is asked for again: ever less often while what is opened ends at once, and brings nothing.
+
+    Attributes:
+        retry: The delay that the server asked for, in milliseconds; None where it asked for none.
+    """
+
+    __slots__ = ("_fruitless", "_heard", "_opened", "retry")
+
+    def __init__(self) -> None:
+        self.retry: int | None = None
+        self._fruitless = 0
+        self._heard = False
+        self._opened = 0.0
+
+    def opens(self) -> None:
+        """A stream is asked for."""
+        self._opened = anyio.current_time()
+        self._heard = False
+
+    def hears(self) -> None:
+        """A message has come on it."""
+        self._heard = True
+
+    def delay(self) -> float:
+        """Seconds to wait now that it has ended, or could not be opened."""
+        if self._heard or anyio.current_time() - self._opened >= _LIVELY_SECONDS:
+            self._fruitless = 0
+        delay = reconnection_delay(self.retry, self._fruitless)
+        self._fruitless += 1
+        return delay
 
 
 class ResumableReader(AnswerReader):
@@ -77,7 +115,7 @@ class ResumableReader(AnswerReader):
         session: The session it was sent on; takes whatever else comes.
     """
 
-    __slots__ = ("_heard", "_is_resumed", "_last_event_id", "_method", "_retry", "_session")
+    __slots__ = ("_heard", "_is_resumed", "_last_event_id", "_method", "_pace", "_session")
 
     def __init__(
         self, id: RequestId, method: str, progress_token: object, options: CallOptions, session: "HTTPSession"
@@ -86,7 +124,7 @@ class ResumableReader(AnswerReader):
         self._method = method
         self._session = session
         self._last_event_id: str | None = None
-        self._retry: int | None = None
+        self._pace = Pace()
         self._heard = False
         self._is_resumed = False
 
@@ -115,7 +153,7 @@ class ResumableReader(AnswerReader):
         if answer is None and self._last_event_id is None:
             raise self._no_answer(response)
         if answer is None:
-            answer = await self._come_back(reconnection_delay(self._retry, 0))
+            answer = await self._come_back(self._pace.delay())
         return result_in(answer)
 
     async def _come_back(self, delay: float) -> Answer:
@@ -124,6 +162,7 @@ class ResumableReader(AnswerReader):
         while True:
             await anyio.sleep(delay)
             self._heard = False
+            self._pace.opens()
             failure: Exception | None = None
             try:
                 if (answer := await self._read_again()) is not None:
@@ -133,11 +172,11 @@ class ResumableReader(AnswerReader):
                     raise self._lost(problem) from problem
                 failure = problem
             # A server that names a time to come back has something to say then.
-            polled = failure is None and self._retry is not None
+            polled = failure is None and self._pace.retry is not None
             fruitless = 0 if self._heard or polled else fruitless + 1
             if fruitless >= MAX_RECONNECTION_ATTEMPTS:
                 raise self._lost(failure) from failure
-            delay = reconnection_delay(self._retry, fruitless)
+            delay = self._pace.delay()
 
     async def _read_again(self) -> Answer | None:
         return await self._read_until_dropped(await self._session.open_stream(self._last_event_id))
@@ -162,6 +201,8 @@ class ResumableReader(AnswerReader):
     async def _take(self, events: list[SSEEvent], response: httpx2.Response) -> Answer | None:
         for event in events:
             self._heard = True
+            if event.raw:
+                self._pace.hears()
             answer = await super()._take([event], response)
             await self._passed(event.id)
             if answer is not None:
@@ -172,7 +213,7 @@ class ResumableReader(AnswerReader):
         # Ids also come with events that carry nothing else.
         await self._passed(parser.last_event_id)
         if parser.retry is not None:
-            self._retry = parser.retry
+            self._pace.retry = parser.retry
 
     async def _passed(self, event_id: str | None) -> None:
         if event_id is None or event_id == self._last_event_id:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import httpx2
 
-from mcp.client._http_answers import read_refusal, read_start
+from mcp.client._http_answers import error_in, read_refusal, read_start, read_stream_refusal
 from mcp.client._http_calls import Calls
 from mcp.client._http_client import discard, get_events, post, send
 from mcp.client._http_errors import BODY_START, media_type, unexpected
@@ -26,10 +26,8 @@ from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import (
     Batch,
     DecodeError,
-    ErrorResponse,
     Message,
     RequestId,
-    decode,
     encode_notification,
     encode_request,
 )
@@ -69,6 +67,7 @@ class HTTPSession:
         connection: The endpoint.
         receive: Takes the server's own messages.
         on_open: Called when the handshake is done; opens the standalone stream.
+        on_lost: Called when the server no longer knows the session that is being listened to.
         progress: What takes the progress of each request under way that wants it, by progress token.
     """
 
@@ -86,8 +85,10 @@ class HTTPSession:
         self._id: str | None = None
         self._expired = False
         self._version: str | None = None
+        self._listener: Listener | None = None
         self._listening: Cancellable | None = None
         self.on_open: Callable[[], object] = self._start_listening
+        self.on_lost: Callable[[], object] = _tell_of_loss
         self.receive = receiver(self)
 
     @property
@@ -170,19 +171,22 @@ class HTTPSession:
         """The error for a 404: the session is unknown, unless the body says that the method is."""
         body = await read_start(response)
         code, message = INVALID_REQUEST, "Session terminated"
-        try:
-            answer = decode(body)
-        except DecodeError:
-            answer = None
-        if isinstance(answer, ErrorResponse):
+        answer = error_in(body)
+        if answer is not None:
             if answer.code == METHOD_NOT_FOUND and answer.id == id:
                 return MCPError(answer.code, answer.message, answer.data)
             code, message = answer.code, answer.message
         if session == self._id:
-            self._expired = True
-            self._stop_listening()
+            self._forget()
         start = body.decode("utf-8", "replace")[:BODY_START]
         return SessionExpiredError(code, message, status=404, headers=response.headers, body=start)
+
+    def _forget(self) -> None:
+        self._expired = True
+        was_heard = self._listener is not None and self._listener.has_stream
+        self._stop_listening()
+        if was_heard:
+            self.on_lost()
 
     def _cancel(self, id: RequestId, method: str, reason: str) -> None:
         if self._calls.closed or method == "initialize":
@@ -201,7 +205,7 @@ class HTTPSession:
         """
         frame = encode_notification(method, params)
         await self._calls.run(method, DEFAULT_TIMEOUT_SECONDS, self._post, frame)
-        if method == "notifications/initialized":
+        if method == "notifications/initialized" and not self._calls.closed:
             self.on_open()
 
     async def post_quietly(self, frame: bytes) -> None:
@@ -238,20 +242,23 @@ class HTTPSession:
         headers = self._headers({"accept": "text/event-stream"}, extra)
         response = await get_events(self.connection.client, self.connection.url, headers)
         if not response.is_success:
-            raise await read_refusal(response)
+            raise await read_stream_refusal(response)
         if (found := media_type(response)) != "text/event-stream":
             problem = f"It answers a request for an event stream with content of type {found!r}."
             raise unexpected(response, problem, await read_start(response))
         return response
 
     async def listen(self) -> None:
-        """Reads the standalone stream, again and again, for as long as the server offers one."""
-        await Listener(self).run()
+        """Reads the standalone stream, again and again, for as long as the server offers one and knows the session."""
+        listener = self._listener = Listener(self)
+        if await listener.run() and self._listener is listener:
+            self._forget()
 
     def _start_listening(self) -> None:
         self._listening = self._spawner.spawn(self.listen)
 
     def _stop_listening(self) -> None:
+        self._listener = None
         if self._listening is not None:
             self._listening.cancel()
             self._listening = None
@@ -295,3 +302,7 @@ class HTTPSession:
             return
         if not response.is_success and response.status_code not in (404, 405):
             logger.warning("Session termination failed: %d", response.status_code)
+
+
+def _tell_of_loss() -> None:
+    logger.warning("the server no longer knows the session: nothing more comes on its stream")

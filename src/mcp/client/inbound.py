@@ -37,6 +37,8 @@ class Inbound:
     Attributes:
         role: Answers questions; None refuses them.
         version: The handshake revision that is spoken; None where there are no questions.
+        renewal: Makes what opens a session in place of the one that is open at the moment, once the server has
+            forgotten that; None where nothing does.
     """
 
     def __init__(self, logging_callback: LoggingFnT | None, message_handler: MessageHandlerFnT | None) -> None:
@@ -44,6 +46,7 @@ class Inbound:
         self._message_handler = message_handler
         self.role: ClientRole | None = None
         self.version: str | None = None
+        self.renewal: Callable[[], Callable[[], Awaitable[None]]] | None = None
 
     @property
     def takes_batches(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,6 +66,10 @@ class Outbound:
     async def _renew(self) -> None:
         """Opens a new session in place of one that the server no longer knows."""
         raise NotImplementedError
+
+    def _renewing(self) -> Callable[[], Awaitable[None]]:
+        """What opens a session in place of the one that is open now, unless somebody else has by then."""
+        return partial(self._renewal.replace, self._renewal.generation)
 
     async def _repeat_standing(self) -> None:
         await self._standing.repeat(self._send)

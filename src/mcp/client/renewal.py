@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import HTTPResponseError, MCPError, SessionExpiredError, TransportError
 
 __all__ = ["Renewal", "StandingRequests"]
 
@@ -85,10 +85,22 @@ class StandingRequests:
             self._kept.pop(params.get("uri"), None)
 
     async def repeat(self, request: Callable[[str, dict[str, Any]], Awaitable[object]]) -> None:
-        """Makes them on a new session. One that is refused there is logged, and forgotten."""
+        """Makes them on a new session. One that is refused there is logged, and forgotten.
+
+        Raises:
+            TransportError: The new session is gone as well, or the server cannot be reached.
+        """
         for key, (method, params) in list(self._kept.items()):
             try:
                 await request(method, params)
             except MCPError as error:
-                del self._kept[key]
+                if _is_no_refusal(error):
+                    raise
+                self._kept.pop(key, None)
                 logger.warning("the new session refused %s, which the old one had granted: %s", method, error)
+
+
+def _is_no_refusal(error: MCPError) -> bool:
+    if isinstance(error, HTTPResponseError):
+        return isinstance(error, SessionExpiredError)
+    return isinstance(error, TransportError)

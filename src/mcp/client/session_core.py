@@ -122,6 +122,7 @@ class SessionCore(Outbound):
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress)
         self._inbound = Inbound(logging_callback, message_handler)
+        self._inbound.renewal = self._renewing
         self._inbound.role = self._role = ClientRole(
             cast("ClientSession", self),
             sampling=sampling_callback,

@@ -11,6 +11,7 @@ from scripted_sse_server import ScriptedSSE, serving_sse
 from mcp import Client, types
 from mcp.client.sse import open_sse_link, sse_client
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, MCPError, TransportError
+from mcp.shared.message import SessionMessage
 
 pytestmark = pytest.mark.anyio
 
@@ -214,6 +215,8 @@ async def test_a_session_that_the_server_has_forgotten_is_over(status: str) -> N
     assert isinstance(error, HTTPResponseError)
     assert error.status == int(status[:3])
     assert error.body == "no such session"
+    assert "It no longer knows the session." in error.message
+    assert "path" not in error.message
 
 
 async def test_an_event_over_the_limit_ends_the_connection() -> None:
@@ -228,11 +231,36 @@ async def test_an_event_over_the_limit_ends_the_connection() -> None:
 
 async def test_a_refused_request_is_an_error_of_its_own() -> None:
     async def refuse(sse: ScriptedSSE, posted: Posted, reply: Reply) -> None:
-        await reply.send("429 Too Many Requests", b"slow down", "text/plain")
+        await reply.send("429 Too Many Requests", b"slow down", "text/plain", {"retry-after": "7"})
 
     error = await ping_error(Legacy(refuse))
+    assert isinstance(error, HTTPResponseError)
+    assert (error.status, error.headers["retry-after"], error.body) == (429, "7", "slow down")
     assert error.message.startswith("HTTP 429 Too Many Requests from http://127.0.0.1:")
     assert error.message.endswith("The body starts with: slow down")
+
+
+async def test_a_request_that_breaks_off_is_a_transport_error_of_its_own() -> None:
+    async def break_off(sse: ScriptedSSE, posted: Posted, reply: Reply) -> None:
+        await reply.hang_up()
+
+    error = await ping_error(Legacy(break_off))
+    assert isinstance(error, ConnectionClosedError)
+    assert "broke before the answer was complete" in error.message
+    assert isinstance(error.__cause__, httpx2.HTTPError)
+
+
+async def test_a_refused_request_is_an_error_message_to_whoever_reads_the_streams() -> None:
+    async def refuse(sse: ScriptedSSE, posted: Posted, reply: Reply) -> None:
+        await reply.send("503 Service Unavailable")
+
+    async with serving_sse(ScriptedSSE(refuse)) as server, sse_client(f"{server.origin}/sse") as (read, write):
+        await write.send(SessionMessage(types.JSONRPCRequest(jsonrpc="2.0", id="a", method="ping")))
+        answer = await read.receive()
+    assert isinstance(answer, SessionMessage)
+    assert isinstance(answer.message, types.JSONRPCError)
+    assert answer.message.id == "a"
+    assert answer.message.error.message.startswith("HTTP 503 Service Unavailable")
 
 
 async def test_a_redirected_post_stays_with_its_server() -> None:

@@ -161,9 +161,23 @@ def test_a_timeout_says_after_how_long(seconds: float, text: str) -> None:
     assert (error.code, error.method, error.seconds) == (types.REQUEST_TIMEOUT, "tools/call", seconds)
 
 
-def test_a_malformed_result_says_whose_and_why() -> None:
+@pytest.mark.parametrize(
+    ("method", "whose"),
+    [
+        ("tools/call", "The server's result"),
+        ("elicitation/create", "The client's result"),
+        ("sampling/createMessage", "The client's result"),
+        ("roots/list", "The client's result"),
+        ("ping", "The result"),
+        ("acme/do", "The result"),
+    ],
+)
+def test_a_malformed_result_says_whose_it_is(method: str, whose: str) -> None:
+    assert str(MalformedResultError(method, "it is odd")) == f"{whose} for {method!r} does not fit: it is odd"
+
+
+def test_a_malformed_result_says_what_is_wrong() -> None:
     error = MalformedResultError("tools/call", "it is odd")
-    assert str(error) == "The server's result for 'tools/call' does not fit: it is odd"
     assert (error.code, error.method, error.problem) == (types.INTERNAL_ERROR, "tools/call", "it is odd")
 
 

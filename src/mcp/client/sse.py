@@ -17,12 +17,21 @@ import anyio
 import httpx2
 
 from mcp.client._http_client import create_mcp_http_client, discard, get_events, post, reading, send
-from mcp.client._http_errors import media_type, origin_of, refusal, too_large, transport_failure, unexpected
+from mcp.client._http_errors import (
+    SESSION_HINTS,
+    media_type,
+    origin_of,
+    refusal,
+    too_large,
+    transport_failure,
+    unexpected,
+)
 from mcp.client.streamable_http import DEFAULT_MAX_SSE_EVENT_SIZE
 from mcp.engine.backend import Spawner, open_spawner
+from mcp.engine.link import Undelivered
 from mcp.engine.queuelink import QueueLink
 from mcp.engine.streams import TransportStreams, open_streams
-from mcp.protocol.codec import Request, decode, encode_error
+from mcp.protocol.codec import Request, decode
 from mcp.protocol.sse import SSEEvent, SSEEventTooLarge, SSEParser
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, MCPError, TransportError
 from mcp.types.jsonrpc import INTERNAL_ERROR, REQUEST_TIMEOUT
@@ -292,7 +301,7 @@ class SSELink(QueueLink):
             taken.set()
             if not response.is_success:
                 async with reading(response) as chunks:
-                    raise refusal(response, await _start_of(chunks))
+                    raise refusal(response, await _start_of(chunks), SESSION_HINTS)
             await discard(response)
         except httpx2.ReadTimeout:
             logger.debug("a POST got no response; the answer to its message may still come on the stream")
@@ -312,7 +321,8 @@ class SSELink(QueueLink):
         message = decode(frame, allow_batch=True)
         if isinstance(message, Request):
             # The request has failed, and the connection goes on.
-            self.put(encode_error(message.id, failure.code, failure.message), len(frame))
+            answer = Undelivered(id=message.id, code=failure.code, message=failure.message, failure=failure)
+            self.put(answer, len(frame))
         else:
             logger.warning("a message was not delivered: %s", failure)
 

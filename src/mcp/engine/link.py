@@ -3,15 +3,30 @@
 A frame is one JSON-RPC message as UTF-8 JSON, without the newline that delimits it on a pipe.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from mcp.engine.exchange import Origin
-from mcp.protocol.codec import DecodeError
+from mcp.protocol.codec import DecodeError, ErrorResponse
+from mcp.shared.exceptions import MCPError
 
-__all__ = ["Frame", "Link", "OriginFrame", "origin_of"]
+__all__ = ["Frame", "Link", "OriginFrame", "Undelivered", "origin_of"]
 
-Frame = bytes | DecodeError
-"""What a link receives: a frame, or the reason why one could not be taken (such as one over the size limit)."""
+
+@dataclass(slots=True, kw_only=True)
+class Undelivered(ErrorResponse):
+    """The failed answer to a request that the peer was not handed.
+
+    Attributes:
+        failure: What went wrong.
+    """
+
+    failure: MCPError
+
+
+Frame = bytes | DecodeError | Undelivered
+"""What a link receives: a frame, the reason why one could not be taken (such as one over the size limit), or why a
+request did not get through."""
 
 
 class OriginFrame(bytes):

@@ -12,6 +12,7 @@ from typing import Any, Final
 import anyio
 
 from mcp.engine.expiry import Expiry
+from mcp.engine.link import Undelivered
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import DecodeError, ErrorResponse, RequestId, Response, encode_notification, encode_request
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
@@ -133,6 +134,8 @@ class PendingRequests:
             logger.debug("ignored an answer to %r, which is not pending", message.id)
         elif isinstance(message, Response):
             pending.settle(message.result)
+        elif isinstance(message, Undelivered):
+            pending.settle(message.failure)
         else:
             pending.settle(MCPError(message.code, message.message, message.data))
 

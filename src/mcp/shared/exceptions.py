@@ -31,6 +31,7 @@ from mcp.types.jsonrpc import (
     ErrorData,
     JSONRPCError,
 )
+from mcp.types.methods import METHODS
 
 if TYPE_CHECKING:
     from mcp.types import ElicitRequestURLParams
@@ -186,7 +187,7 @@ class RequestTimeoutError(MCPError):
 
 
 class MalformedResultError(MCPError):
-    """The server answered, but with something that is no result of the method.
+    """The peer answered, but with something that is no result of the method.
 
     Args:
         method: The request that was sent.
@@ -194,12 +195,19 @@ class MalformedResultError(MCPError):
     """
 
     def __init__(self, method: str, problem: str) -> None:
-        super().__init__(INTERNAL_ERROR, f"The server's result for {method!r} does not fit: {problem}")
+        super().__init__(INTERNAL_ERROR, f"{_owner(method)} for {method!r} does not fit: {problem}")
         self.method = method
         self.problem = problem
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.method, self.problem)
+
+
+def _owner(method: str) -> str:
+    spec = METHODS.get(method)
+    if spec is None or spec.direction == "both":
+        return "The result"
+    return "The server's result" if spec.direction == "client_to_server" else "The client's result"
 
 
 class TransportError(MCPError):

@@ -204,6 +204,7 @@ async def test_a_broken_answer_fails_the_question_it_was_for() -> None:
         await link.next()
         assert link.sent == []
     assert isinstance(asking.failure, MalformedResultError)
+    assert asking.failure.message.startswith("The result for 'question' does not fit")
 
 
 async def test_a_question_without_an_answer_in_time_is_cancelled_at_the_peer() -> None:

@@ -192,7 +192,7 @@ async def test_a_broken_answer_ends_the_request_it_was_for(caplog: pytest.LogCap
         link.arrive(result(2))
         assert await other.result() == {}
         assert isinstance(error, MalformedResultError)
-        assert str(error) == "The server's result for 'acme/do' does not fit: result must be an object, got an integer"
+        assert str(error) == "The result for 'acme/do' does not fit: result must be an object, got an integer"
     assert "Failed to parse JSONRPC message from server: result must be an object" in caplog.text
 
 

@@ -246,14 +246,49 @@ async def test_what_a_callback_raises_reaches_the_caller_as_it_is(questions: int
             await client.call_tool("register")
 
 
-async def test_a_callback_that_returns_no_result_is_named() -> None:
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("yes", "'yes'"),
+        (None, "None"),
+        ({"foo": 1}, "{'foo': 1}"),
+        (types.ListRootsResult(roots=[]), "ListRootsResult("),
+        (types.EmptyResult(), "EmptyResult("),
+    ],
+    ids=["text", "nothing", "dict", "another result", "empty result"],
+)
+async def test_a_callback_that_returns_no_result_is_named(answer: object, shown: str) -> None:
     async def wrong(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
-        return "yes"
+        return answer
 
     clerk = Clerk(until_answered({"name": question("name?")}))
     async with Client(clerk.server, elicitation_callback=wrong) as client:
-        with pytest.raises(TypeError, match="answers elicitation/create must return a result, got 'yes'"):
+        with pytest.raises(TypeError) as raised:
             await client.call_tool("register")
+    assert str(raised.value).startswith(f"elicitation_callback must return ElicitResult or ErrorData, got {shown}")
+
+
+async def test_a_question_for_a_model_is_not_answered_with_what_the_user_said() -> None:
+    async def wrong(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
+        return types.ElicitResult(action="accept")
+
+    ask = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[], max_tokens=1))
+    async with Client(Clerk(until_answered({"q": ask})).server, sampling_callback=wrong) as client:
+        with pytest.raises(
+            TypeError, match="sampling_callback must return CreateMessageResult, CreateMessageResultWit"
+        ):
+            await client.call_tool("register")
+
+
+async def test_a_callback_may_return_the_wire_form() -> None:
+    async def accept_as_dict(context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
+        return {"action": "accept", "content": {"value": "Ada"}}
+
+    clerk = Clerk(until_answered({"name": question("name?")}))
+    async with Client(clerk.server, elicitation_callback=accept_as_dict) as client:
+        await client.call_tool("register")
+    answers, _ = clerk.rounds[-1]
+    assert answers == {"name": {"action": "accept", "content": {"value": "Ada"}}}
 
 
 async def test_a_callback_may_refuse() -> None:

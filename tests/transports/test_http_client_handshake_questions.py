@@ -144,6 +144,47 @@ async def test_a_question_with_params_that_are_none_is_refused() -> None:
     assert (answer["id"], answer["error"]["code"]) == (1, -32602)
 
 
+JUNK: dict[str, Any] = {
+    "nothing": None,
+    "text": "yes",
+    "dict": {"foo": 1},
+    "another result": types.ElicitResult(action="accept"),
+    "empty result": types.EmptyResult(),
+    "list": [],
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+async def test_what_is_no_result_is_an_error_to_the_server_and_named_in_the_log(
+    junk: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script()
+    asks(script, {"id": 1, **SAMPLE}, {"id": 2, "method": "roots/list"})
+
+    async def wrong(context: ClientRequestContext, params: Any = None) -> Any:
+        return junk
+
+    async with connected(script, sampling_callback=wrong, list_roots_callback=wrong) as client:
+        assert await said_by(client, "any") == "asked"
+    refused = {"code": -32603, "message": "Handler returned an invalid result"}
+    assert {answer["id"]: answer["error"] for answer in answers(script)} == {1: refused, 2: refused}
+    assert "sampling_callback must return CreateMessageResult, CreateMessageResultWithTools or ErrorData" in caplog.text
+    assert "list_roots_callback must return ListRootsResult or ErrorData" in caplog.text
+
+
+async def test_a_callback_may_return_the_wire_form() -> None:
+    script = Script()
+    asks(script, {"id": 1, **SAMPLE})
+    message = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hello"}}
+
+    async def sample(context: ClientRequestContext, params: Any) -> Any:
+        return message
+
+    async with connected(script, sampling_callback=sample) as client:
+        assert await said_by(client, "any") == "asked"
+    assert answers(script)[0]["result"] == message
+
+
 async def test_a_callback_that_raises_is_an_error_to_the_server_alone(caplog: pytest.LogCaptureFixture) -> None:
     async def sample(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
         raise MCPError(-32042, "not today") if params.max_tokens == 1 else ValueError("secret")

@@ -5,14 +5,15 @@ Specification: 2026-07-28, basic/patterns/mrtr.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel
 
 from mcp import types
+from mcp.client.answers import checked_answer
 from mcp.client.callbacks import ClientRequestContext
-from mcp.shared.exceptions import MCPError
+from mcp.protocol.results import InvalidResultError
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -119,9 +120,7 @@ async def _answer(session: ClientSession, key: str, question: types.InputRequest
     meta = question.params.meta if question.params is not None else None
     context = ClientRequestContext(session=session, request_id=key, meta=meta)
     answer = await session.dispatch_input_request(context, question)
-    if isinstance(answer, types.ErrorData):
-        raise MCPError.from_error_data(answer)
-    # Callbacks are the user's: nothing makes them return what their type promises.
-    if not isinstance(answer, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"the callback that answers {question.method} must return a result, got {answer!r}")
-    return answer
+    try:
+        return cast("types.InputResponse", checked_answer(question.method, answer))
+    except InvalidResultError as error:
+        raise TypeError(str(error)) from None

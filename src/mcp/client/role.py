@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter
 
 from mcp import types
+from mcp.client.answers import checked_answer
 from mcp.client.callbacks import ClientRequestContext, ElicitationFnT, ListRootsFnT, SamplingFnT
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
@@ -119,10 +120,7 @@ class ClientRole:
             return None
 
         async def answer(context: QuestionContext, params: Any) -> Any:
-            answer = await callback(context, params)
-            if isinstance(answer, types.ErrorData):
-                raise MCPError.from_error_data(answer)
-            return answer
+            return checked_answer(method, await callback(context, params))
 
         return answer
 

@@ -1,6 +1,8 @@
 """Progress reports of a call: in order, before the call returns, and harmless when their callback is not."""
 
+import asyncio
 import logging
+import sys
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -180,3 +182,112 @@ async def test_a_call_that_fails_has_reported_before(client: Client) -> None:
         with pytest.raises(MCPError, match="fell"):
             await client.call_tool("any", progress_callback=take)
     assert reports == [1]
+
+
+# Callbacks that end more than themselves.
+
+
+class Exit(BaseException):
+    """Like `SystemExit`, which ends an event loop wherever it is raised in a task that nobody awaits."""
+
+
+EXITS: list[BaseException] = [SystemExit(3), Exit(), KeyboardInterrupt()]
+
+
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+@pytest.mark.parametrize("exit_", EXITS, ids=[type(exit_).__name__ for exit_ in EXITS])
+async def test_what_ends_more_than_a_callback_reaches_the_caller(
+    exit_: BaseException, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def leave(progress: float, total: float | None, message: str | None) -> None:
+        raise exit_
+
+    async with Client(house.build(), mode=mode) as client:
+        with pytest.raises(type(exit_)) as raised:
+            await client.call_tool("climb", {"steps": 2}, progress_callback=leave)
+        assert raised.value is exit_
+        assert (await client.call_tool("climb", {"steps": 2})).is_error is False
+    assert caplog.text == ""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tasks do not count their cancellations")
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], scope="function")
+async def test_a_callback_that_cancels_itself_cancels_its_caller(
+    anyio_backend: str, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def leave(progress: float, total: float | None, message: str | None) -> None:
+        raise asyncio.CancelledError("of the callback's own")
+
+    async with Client(house.build(), mode=mode) as client:
+        with pytest.raises(asyncio.CancelledError, match="of the callback's own"):
+            await client.call_tool("climb", {"steps": 2}, progress_callback=leave)
+    assert caplog.text == ""
+
+
+async def test_what_ends_more_than_a_callback_reaches_the_caller_from_a_task_of_the_handler(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def leave(progress: float, total: float | None, message: str | None) -> None:
+        raise Exit
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        async with anyio.create_task_group() as group:
+            group.start_soon(ctx.session.report_progress, 1)
+            await anyio.sleep_forever()
+        raise AssertionError
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        with pytest.raises(Exit):
+            await client.call_tool("any", progress_callback=leave)
+    assert caplog.text == ""
+
+
+async def test_a_handler_that_goes_on_does_not_keep_it_from_the_caller() -> None:
+    async def leave(*args: Any) -> None:
+        raise Exit
+
+    async def call_tool(ctx: house.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            await ctx.session.report_progress(1)
+        except Exit:
+            if params.name == "refuse":
+                raise MCPError(-1, "no") from None
+        return types.CallToolResult(content=[])
+
+    async with Client(Server("house", on_call_tool=call_tool)) as client:
+        for tool in ("refuse", "go on"):
+            with pytest.raises(Exit):
+                await client.call_tool(tool, progress_callback=leave)
+
+
+async def test_a_message_handler_that_ends_more_than_itself_reaches_the_caller(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def leave(message: object) -> None:
+        raise Exit
+
+    async with Client(house.build(), mode="2026-07-28", log_level="debug", message_handler=leave) as client:
+        with pytest.raises(Exit):
+            await client.call_tool("speak")
+    assert caplog.text == ""
+
+
+async def test_a_caller_that_is_cancelled_during_a_report_is_cancelled() -> None:
+    began = anyio.Event()
+
+    async def wait(*args: Any) -> None:
+        began.set()
+        await anyio.sleep_forever()
+
+    async with Client(house.build(), mode="2026-07-28") as client, anyio.create_task_group() as group:
+        with anyio.CancelScope() as scope:
+
+            async def cancel() -> None:
+                await began.wait()
+                scope.cancel()
+
+            group.start_soon(cancel)
+            await client.call_tool("climb", {"steps": 2}, progress_callback=wait)
+        assert scope.cancelled_caught
+        assert (await client.call_tool("climb", {"steps": 2})).is_error is False

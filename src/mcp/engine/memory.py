@@ -7,7 +7,7 @@ fail on a wire fails here.
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import anyio
 
@@ -73,7 +73,9 @@ class MemoryRequester:
         request = Request(id, method, _received(params))
         self._running.add(exchange)
         try:
-            return _parsed(method, await exchange.interruptible(self._answer(request, exchange), method))
+            result = await exchange.interruptible(self._answer(request, exchange), method)
+            exchange.check()
+            return _parsed(method, result)
         finally:
             exchange.open = False
             self._running.discard(exchange)
@@ -82,8 +84,10 @@ class MemoryRequester:
         try:
             return await self._engine.call(request, read_envelope(request.params), exchange)
         except MCPError as error:
+            exchange.check()
             raise _as_sent(request.method, self._engine.failed(request, error)) from None
         except Exception as failure:
+            exchange.check()
             error = self._engine.as_error(request.method, failure)
             if self._raise_exceptions:
                 raise MCPError(error.code, str(failure), error.data) from failure
@@ -109,7 +113,7 @@ class MemoryRequester:
 
 
 class _MemoryExchange(OneWayExchange):
-    __slots__ = ("_interrupted", "_options", "_scope", "_sink", "_task", "open")
+    __slots__ = ("_exit", "_interrupted", "_options", "_scope", "_sink", "_task", "open")
 
     def __init__(self, sink: NotificationSink, options: CallOptions) -> None:
         super().__init__()
@@ -118,6 +122,7 @@ class _MemoryExchange(OneWayExchange):
         self._task = asyncio_task()
         self._scope: anyio.CancelScope | None = None
         self._interrupted = False
+        self._exit: BaseException | None = None
         self.open = True
 
     async def interruptible(self, answer: Coroutine[Any, Any, bytes], method: str) -> bytes:
@@ -126,6 +131,7 @@ class _MemoryExchange(OneWayExchange):
         if self._task is None:
             with anyio.CancelScope() as self._scope:
                 return await self._limited(isolated, method)
+            self.check()
             raise ConnectionClosedError
         before = delivered_cancels(self._task)
         try:
@@ -134,6 +140,7 @@ class _MemoryExchange(OneWayExchange):
             # The interruption ends here. A cancellation from outside goes on, also if both have come.
             if not self._interrupted or pending_cancels(self._task) > before + 1:
                 raise
+            self.check()
             raise ConnectionClosedError from None
         finally:
             if self._interrupted:
@@ -156,11 +163,37 @@ class _MemoryExchange(OneWayExchange):
         if not self.open:
             return
         wire = _through_wire(params)
-        if method == "notifications/progress":
-            if self._options.on_progress is not None and wire is not None:
+        before = delivered_cancels(asyncio_task())
+        try:
+            if method != "notifications/progress":
+                await self._sink(method, wire)
+            elif self._options.on_progress is not None and wire is not None:
                 await self._options.on_progress(wire)
-        else:
-            await self._sink(method, wire)
+        except BaseException as exit_:
+            if not self._is_callbacks_own(exit_, before):
+                raise
+            self._leave(exit_)
+
+    def _is_callbacks_own(self, exit_: BaseException, before: int) -> bool:
+        """Whether a callback of the client's raised it, and no cancellation from outside."""
+        if not isinstance(exit_, anyio.get_cancelled_exc_class()):
+            return True
+        task = asyncio_task()
+        return task is not None and hasattr(task, "cancelling") and pending_cancels(task) <= before
+
+    def _leave(self, exit_: BaseException) -> NoReturn:
+        """Ends the handler, so that the caller gets what its own callback raised."""
+        self._exit = exit_
+        if self._task is None or self._task is asyncio_task():
+            raise exit_
+        # In a task that the handler has started it would end the event loop.
+        self.interrupt()
+        raise asyncio.CancelledError
+
+    def check(self) -> None:
+        """Raises what a callback of the caller's raised, if that was no ordinary exception."""
+        if self._exit is not None:
+            raise self._exit
 
 
 async def _within(seconds: float, answer: in_own_context[bytes], method: str) -> bytes:

@@ -303,12 +303,59 @@ async def test_a_stack_of_ones_own_closes_the_connections() -> None:
     assert await closed(session)
 
 
-async def test_a_group_need_not_be_entered() -> None:
+async def test_a_group_with_a_stack_need_not_be_entered() -> None:
+    async with AsyncExitStack() as stack:
+        group = ClientSessionGroup(stack)
+        session = await group.connect_to_server(process("Library", "lend"))
+        other = await group.connect_to_server(process("Web", "search"))
+        assert (await said_by(group, "lend"))[0] == "Library"
+        await group.disconnect_from_server(session)
+        assert await closed(session)
+        assert group.sessions == [other]
+    assert await closed(other)
+    assert (group.sessions, group.tools) == ([], {})
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_outside_of_its_block_a_group_connects_to_nothing(before: bool) -> None:
     group = ClientSessionGroup()
-    session = await group.connect_to_server(process("Library", "lend"))
-    assert (await said_by(group, "lend"))[0] == "Library"
-    await group.disconnect_from_server(session)
-    assert await closed(session)
+    if not before:
+        async with group:
+            pass
+    with pytest.raises(RuntimeError, match="ClientSessionGroup must be used within an async context manager"):
+        await group.connect_to_server(process("x").model_copy(update={"command": "/nowhere/at/all"}))
+
+
+async def test_a_group_that_was_left_is_empty() -> None:
+    everything = {"tools": ("lend",), "resources": ("hours",), "prompts": ("recommend",)}
+    async with Client(shop("Library", **everything)) as library:
+        async with ClientSessionGroup() as group:
+            await join(group, library)
+        assert (group.sessions, group.tools, group.resources, group.prompts) == ([], {}, {}, {})
+        with pytest.raises(KeyError):
+            await group.call_tool("lend")
+        assert (await library.list_tools()).tools
+
+
+@linux
+async def test_a_connection_that_is_made_when_the_group_is_left_is_closed() -> None:
+    before = children()
+    failures: list[BaseException] = []
+
+    async def connect(group: ClientSessionGroup) -> None:
+        try:
+            await group.connect_to_server(process("Library", "lend"))
+        except (RuntimeError, MCPError) as failure:
+            failures.append(failure)
+
+    group = ClientSessionGroup()
+    async with anyio.create_task_group() as tasks, group:
+        tasks.start_soon(connect, group)
+        while children() == before:
+            await anyio.sleep(0.001)
+    assert len(failures) == 1
+    assert group.sessions == []
+    assert children() == before
 
 
 @asynccontextmanager

@@ -65,11 +65,11 @@ class ClientSessionGroup:
             await group.connect_to_server(StreamableHttpParameters(url="http://localhost:8000/mcp"))
             result = await group.call_tool("search", {"query": "owls"})
 
-    Leaving the block closes every connection that the group has opened. On asyncio, connections may be opened and
-    closed in any task.
+    Leaving the block closes every connection that the group has opened, and leaves the group empty. On asyncio,
+    connections may be opened and closed in any task.
 
     Args:
-        exit_stack: Closes the connections that the group opens, in place of the group.
+        exit_stack: Closes the connections that the group opens, in place of the group, which need not be entered then.
         component_name_hook: `(name, server_info) -> name`: under which name the group knows a tool, a resource or a
             prompt. It is asked about each of them; without it they keep their names.
     """
@@ -88,8 +88,10 @@ class ClientSessionGroup:
         self._prompts: dict[str, types.Prompt] = {}
         self._own_tasks = AsyncExitStack()
         self._nursery: Spawner | None = None
+        self._is_entered = False
 
     async def __aenter__(self) -> Self:
+        self._is_entered = True
         if self._exit_stack is None and asyncio_task() is None:
             self._nursery = await self._own_tasks.enter_async_context(open_spawner())
         return self
@@ -100,10 +102,13 @@ class ClientSessionGroup:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> bool | None:
+        self._is_entered = False
         try:
             if self._exit_stack is None:
                 await self._close_all()
         finally:
+            if self._exit_stack is None:
+                self._nursery = None
             await self._own_tasks.aclose()
         return None
 
@@ -210,7 +215,11 @@ class ClientSessionGroup:
             MCPError: The connection failed, or the server offers something under a name that the group has already.
                 Then the connection is closed, and the group is as it was.
             TypeError: `server_params` is of none of the known types.
+            RuntimeError: The group is not entered, or was left, and has no `exit_stack`.
         """
+        self._check_closer()
+        if self._exit_stack is not None and self._nursery is None and asyncio_task() is None:
+            self._nursery = await self._exit_stack.enter_async_context(open_spawner())
         manager = open_session(server_params, session_params or ClientSessionParameters())
         holder: _Holder = Held(manager) if self._nursery is None else HeldInNursery(manager, self._nursery)
         server_info, session = await holder.open()
@@ -221,8 +230,16 @@ class ClientSessionGroup:
                 await holder.close()
             raise
         if self._exit_stack is not None:
-            self._exit_stack.push_async_callback(_close, member)
+            self._exit_stack.push_async_callback(self._dismiss, session, member)
         return session
+
+    def _check_closer(self) -> None:
+        """Raises where nobody would close a connection."""
+        if self._exit_stack is None and not self._is_entered:
+            raise RuntimeError(
+                "ClientSessionGroup must be used within an async context manager, `async with ClientSessionGroup() as"
+                " group`, or with an exit_stack: that is what closes its connections"
+            )
 
     async def connect_with_session(self, server_info: types.Implementation, session: ClientSession) -> ClientSession:
         """Takes what the server of an open session offers into the group. The group never closes this session.
@@ -246,14 +263,23 @@ class ClientSessionGroup:
         Raises:
             MCPError: It is not in the group.
         """
-        member = self._members.pop(session, None)
+        member = self._members.get(session)
         if member is None:
             raise MCPError(INVALID_PARAMS, "Provided session is not managed or already disconnected.")
+        await self._dismiss(session, member)
+
+    async def _dismiss(self, session: ClientSession, member: _Member) -> None:
+        self._forget(session, member)
+        await _close(member)
+
+    def _forget(self, session: ClientSession, member: _Member) -> None:
+        if self._members.get(session) is not member:
+            return
+        del self._members[session]
         known: tuple[dict[str, Any], ...] = (self._tools, self._callers, self._resources, self._prompts)
         for names, own in zip(known, (member.tools, member.tools, member.resources, member.prompts), strict=True):
             for name in own:
                 names.pop(name, None)
-        await _close(member)
 
     async def _add(self, server_info: types.Implementation, session: ClientSession, holder: _Holder | None) -> _Member:
         offers = await offers_of(session)
@@ -264,6 +290,8 @@ class ClientSessionGroup:
             self._named(offers.prompts, server_info),
         )
         # Nothing awaits from here on, so two servers that connect at once cannot both have a name.
+        if holder is not None:
+            self._check_closer()
         _refuse_known(member.prompts, self._prompts, "prompts")
         _refuse_known(member.resources, self._resources, "resources")
         _refuse_known(member.tools, self._tools, "tools")
@@ -280,6 +308,9 @@ class ClientSessionGroup:
 
     async def _close_all(self) -> None:
         failures: list[Exception] = []
+        members = self._members.copy()
+        for session, member in members.items():
+            self._forget(session, member)
 
         async def close(member: _Member) -> None:
             try:
@@ -288,7 +319,7 @@ class ClientSessionGroup:
                 failures.append(failure)
 
         async with anyio.create_task_group() as group:
-            for member in self._members.values():
+            for member in members.values():
                 group.start_soon(close, member)
         if failures:
             raise failures[0]

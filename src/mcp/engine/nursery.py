@@ -39,6 +39,8 @@ class HeldInNursery(Generic[T]):
             raise
         if self._failure is not None:
             raise self._failure
+        if not self._value:
+            raise RuntimeError("it was not opened: its owner ends")
         return self._value[0]
 
     async def _hold(self) -> None:

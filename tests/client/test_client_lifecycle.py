@@ -120,13 +120,21 @@ async def test_entering_yields_the_client_itself() -> None:
 
 @pytest.mark.anyio
 async def test_a_client_is_entered_once() -> None:
-    again = r"^Client is already entered; cannot reenter$"
     client = Client(house.build())
     async with client:
-        with pytest.raises(RuntimeError, match=again):
+        with pytest.raises(RuntimeError, match=r"^Client is already entered; cannot reenter$"):
             await client.__aenter__()
         assert (await client.call_tool("add", {"a": 1, "b": 1})).structured_content == {"sum": 2}
-    with pytest.raises(RuntimeError, match=again):
+    with pytest.raises(RuntimeError, match="a client is used once, so make another one"):
+        await client.__aenter__()
+
+
+@pytest.mark.anyio
+async def test_a_client_that_could_not_connect_is_not_entered_again() -> None:
+    client = Client("http://127.0.0.1:9/mcp")
+    with pytest.raises(TransportError):
+        await client.__aenter__()
+    with pytest.raises(RuntimeError, match="a client is used once, so make another one"):
         await client.__aenter__()
 
 

@@ -124,8 +124,10 @@ class Client(DeprecatedVerbs):
             )
 
     async def __aenter__(self) -> Client:
-        if self._held is not None:
+        if self._session is not None:
             raise RuntimeError("Client is already entered; cannot reenter")
+        if self._held is not None:
+            raise RuntimeError("Client was entered before: a client is used once, so make another one")
         self._held = Held(self._open())
         self._session = await self._held.open()
         return self

@@ -14,7 +14,7 @@ import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, RequestTimeoutError
+from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, ProcessExitedError, RequestTimeoutError
 from mcp.shared.message import SessionMessage
 from mcp.types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
@@ -243,8 +243,25 @@ async def test_a_server_that_hangs_up_is_gone() -> None:
         await peer.next("server/discover")
         peer.hang_up()
 
-    with pytest.raises(ConnectionClosedError, match="Connection closed"):
+    with pytest.raises(ConnectionClosedError, match="Connection closed") as raised:
         await settled(part, probe_seconds=30)
+    if sys.version_info >= (3, 11):
+        (note,) = raised.value.__notes__
+        assert "use mode='legacy'" in note
+
+
+async def test_a_server_that_ends_at_the_question_is_reached_as_the_note_says() -> None:
+    question = 'elif message["method"] == "server/discover":\n        sys.exit(7)\n    '
+    ends = OLD_SERVER.replace('elif "id" in message and', f'{question}elif "id" in message and')
+    server = StdioServerParameters(command=sys.executable, args=["-c", ends])
+    with pytest.raises(ProcessExitedError) as raised:
+        async with Client(server):
+            pass
+    assert raised.value.exit_code == 7
+    if sys.version_info >= (3, 11):
+        assert "use mode='legacy'" in raised.value.__notes__[0]
+    async with Client(server, mode="legacy") as client:
+        assert client.protocol_version == "2025-06-18"
 
 
 async def test_a_server_that_refuses_both_is_quoted_for_the_handshake() -> None:

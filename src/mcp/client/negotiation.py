@@ -5,13 +5,20 @@ Specification: basic/versioning under "Backward Compatibility", server/discover,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from mcp import types
 from mcp.protocol.trees import is_object
-from mcp.shared.exceptions import HTTPResponseError, MCPError, RequestTimeoutError, TransportError
+from mcp.shared.exceptions import (
+    ConnectionClosedError,
+    HTTPResponseError,
+    MCPError,
+    RequestTimeoutError,
+    TransportError,
+)
 from mcp.types.jsonrpc import (
     HEADER_MISMATCH,
     METHOD_NOT_FOUND,
@@ -68,6 +75,14 @@ async def negotiate_auto(session: ClientSession, probe_seconds: float = PROBE_SE
         MCPError: The server speaks neither era, or the connection failed.
         RuntimeError: There is no revision that both know.
     """
+    try:
+        await _settle(session, probe_seconds)
+    except ConnectionClosedError as failure:
+        _note_way_out(failure)
+        raise
+
+
+async def _settle(session: ClientSession, probe_seconds: float) -> None:
     if session.may_stay_silent:
         await _Probe(session, probe_seconds).run()
         return
@@ -77,6 +92,13 @@ async def negotiate_auto(session: ClientSession, probe_seconds: float = PROBE_SE
         if not session.takes_handshake or _is_final(failure):
             raise
         await _initialize_instead(session, failure)
+
+
+def _note_way_out(failure: ConnectionClosedError) -> None:
+    """Some old servers end at a question that they do not know. Python 3.10 has no notes."""
+    add_note: Callable[[str], None] | None = getattr(failure, "add_note", None)
+    if add_note is not None:
+        add_note("The server was asked what it speaks (`server/discover`). If that ended it, use mode='legacy'.")
 
 
 async def _initialize(session: ClientSession) -> None:

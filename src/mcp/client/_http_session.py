@@ -251,8 +251,13 @@ class HTTPSession:
     async def listen(self) -> None:
         """Reads the standalone stream, again and again, for as long as the server offers one and knows the session."""
         listener = self._listener = Listener(self)
-        if await listener.run() and self._listener is listener:
+        gone = await listener.run()
+        if self._listener is not listener:
+            return
+        if gone:
             self._forget()
+        else:
+            self._listener = None
 
     def _start_listening(self) -> None:
         self._listening = self._spawner.spawn(self.listen)

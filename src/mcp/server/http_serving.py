@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp.engine.streams import to_frame
@@ -18,8 +19,9 @@ from mcp.server.http_response import HTTPResponse, RawHeader, respond
 from mcp.server.http_session import PRIMING_VERSION, PostOrigin, SessionPort
 from mcp.server.http_streams import Item, Reader, Stream
 from mcp.server.http_watch import RequestWatch
+from mcp.server.shutdown import ShutdownWatch
 from mcp.shared.message import SessionMessage
-from mcp.types.jsonrpc import JSONRPCError, JSONRPCResponse
+from mcp.types.jsonrpc import INTERNAL_ERROR, JSONRPCError, JSONRPCResponse
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http import EventMessage, EventStore
@@ -49,6 +51,8 @@ class SessionServing:
         self._watch = watch
         self._json_only = json_only
         self._retry = retry
+        self._listening: set[Reader] = set()
+        self._shutdown = ShutdownWatch(lambda: bool(self._listening), self._end_listening)
 
     async def post(
         self,
@@ -119,10 +123,19 @@ class SessionServing:
         request: HTTPRequest,
         work: Callable[[], Awaitable[None]],
     ) -> None:
+        if stream.standalone:
+            # It has no end of its own, and must not hold up the end of the process.
+            self._listening.add(reader)
+            self._shutdown.start()
         try:
             await self._watch.run(forwarder, request.receive, work)
         finally:
+            self._listening.discard(reader)
             stream.detach(reader)
+
+    def _end_listening(self) -> None:
+        for reader in self._listening:
+            reader.close()
 
     # GET.
 
@@ -132,14 +145,13 @@ class SessionServing:
         Raises:
             Refusal: It is not served.
         """
-        if not self._gate.accepted(request)[1]:
-            raise Refusal.of_request(406, "Not Acceptable: Client must accept text/event-stream")
+        self._gate.check_get(request)
         last = request.headers.get(_LAST_EVENT_ID)
         store = session.streams.store
         session.entered()
         try:
             if last is not None and store is not None:
-                await self._resume(session, request, store, last.decode("latin-1"))
+                await self._resume(session, request, store, _text_of(last))
             else:
                 await self._standalone(session, request)
         finally:
@@ -148,8 +160,6 @@ class SessionServing:
     async def _standalone(self, session: SessionPort, request: HTTPRequest) -> None:
         stream = session.streams.standalone
         assert stream is not None, "a session that can be found has a standalone stream"
-        if stream.reader is not None:
-            raise Refusal.of_request(409, "Conflict: Only one SSE stream is allowed per session")
         reader = stream.attach()
         if session.version >= PRIMING_VERSION:
             session.streams.prime(stream)
@@ -165,14 +175,30 @@ class SessionServing:
     def _events(self, reader: Reader, request: HTTPRequest) -> Forwarder:
         return Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=False)
 
+    async def _replay(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> _Replay | None:
+        """What the store has after an event; None where the client hung up before it was there."""
+        replay = None
+
+        async def work() -> None:
+            nonlocal replay
+            replay = await _Replay.of(session, store, last)
+
+        await self._watch.run(_Silence(), request.receive, work)
+        return replay
+
+    async def _replay_rest(self, replay: _Replay, store: EventStore, response: HTTPResponse) -> None:
+        """Replays a stream that has ended; but something may have been stored since the store was asked."""
+        await replay.go_on(store)
+        await response.events(replay.events(self._retry), last=True)
+
     async def _resume(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> None:
-        replay = await _Replay.of(session, store, last)
+        replay = await self._replay(session, request, store, last)
+        if replay is None:
+            return
         stream = session.streams.find(replay.key)
         response = HTTPResponse(request.send)
         if stream is None:
-            # Nothing more is coming; but something may have been stored since the store was asked.
-            await replay.go_on(store)
-            await response.events(replay.events(self._retry), last=True)
+            await self._watch.run(_Silence(), request.receive, partial(self._replay_rest, replay, store, response))
             return
         # From here on the reader gets what is stored; what was stored since the store was asked is asked for again.
         reader = stream.attach()
@@ -186,6 +212,16 @@ class SessionServing:
                 await forwarder.run()
 
         await self._forward(stream, reader, forwarder, request, work)
+
+
+class _Silence:
+    """The response to a request while there is nothing to send yet."""
+
+    def disconnect(self) -> None:
+        """See `WatchedResponse.disconnect`."""
+
+    async def keep_alive(self) -> None:
+        """See `WatchedResponse.keep_alive`."""
 
 
 class _Replay:
@@ -205,7 +241,7 @@ class _Replay:
         """What the store has after an event.
 
         Raises:
-            Refusal: The event is not of this session.
+            Refusal: The event is not of this session, or the store failed.
         """
         items, key = await _stored_after(store, last)
         if key is None or not session.streams.owns(key):
@@ -234,6 +270,14 @@ class _Replay:
         return b"".join(event_of(item, retry) for item in self._items)
 
 
+def _text_of(last_event_id: bytes) -> str:
+    """The id that a client sends back, which it may have read in UTF-8 from the stream."""
+    try:
+        return last_event_id.decode()
+    except UnicodeDecodeError:
+        return last_event_id.decode("latin-1")
+
+
 async def _stored_after(store: EventStore, last: str) -> tuple[list[Item], str | None]:
     items: list[Item] = []
 
@@ -244,8 +288,8 @@ async def _stored_after(store: EventStore, last: str) -> tuple[list[Item], str |
     try:
         key = await store.replay_events_after(last, collect)
     except Exception:
-        logger.exception("replaying the events after %r failed", last)
-        return [], None
+        logger.exception("replaying the events after %.64r failed", last)
+        raise Refusal.of_request(500, "The event store failed", INTERNAL_ERROR) from None
     return items, key
 
 

@@ -20,7 +20,7 @@ from handshake_driver import (
     server_that,
 )
 
-from mcp.server.streamable_http import EventCallback
+from mcp.server.streamable_http import EventCallback, EventMessage
 from mcp.types import JSONRPCMessage
 
 pytestmark = pytest.mark.anyio
@@ -139,8 +139,8 @@ async def test_a_store_that_fails_costs_the_ids_and_not_the_answers(caplog: pyte
         assert [set(event) for event in events] == [{"event", "data"}] * 2
         # Not a fault of the id, so a client may try again.
         assert (await peer.send("GET", last_event_id="1" * 500)).error == (500, -32603, "The event store failed")
-    assert "storing an event failed" in caplog.text
-    assert f"replaying the events after '{'1' * 63} failed" in caplog.text
+    assert "store_event failed; the event is sent without an id" in caplog.text
+    assert f"replay_events_after('{'1' * 63}) failed" in caplog.text
 
 
 class Odd(Store):
@@ -162,7 +162,21 @@ async def test_an_id_that_no_client_could_send_back_is_left_out(id: Any, caplog:
         async with peer.posting(doing()) as post:
             events = [await post.event(), await post.event()]
     assert [set(event) for event in events] == [{"event", "data"}] * 2
-    assert "store_event must return a printable str without blanks around it, got " in caplog.text
+    assert "the id of an event must be a printable str without blanks around it, got " in caplog.text
+
+
+async def test_a_replay_with_such_an_id_is_a_failure_of_the_store(caplog: pytest.LogCaptureFixture) -> None:
+    class Numbering(Store):
+        async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+            number: Any = 7
+            message = next(message for _, message in self.events if message is not None)
+            await send_callback(EventMessage(message, number))
+            return "unreached"
+
+    async with serving(server_that(), event_store=Numbering()) as app:
+        answer = await (await joined(app)).send("GET", last_event_id="1")
+    assert answer.error == (500, -32603, "The event store failed")
+    assert "without blanks around it, got 7" in caplog.text
 
 
 async def test_ids_may_be_any_text() -> None:

@@ -10,21 +10,19 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp.engine.streams import to_frame
 from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId
 from mcp.server.handshake import negotiated_version
-from mcp.server.http_forward import Forwarder, event_of
+from mcp.server.http_forward import Forwarder
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.server.http_replay import Replay, event_id_of
 from mcp.server.http_response import HTTPResponse, RawHeader, respond
 from mcp.server.http_session import PRIMING_VERSION, PostOrigin, SessionPort
-from mcp.server.http_streams import Item, Reader, Stream
+from mcp.server.http_streams import Reader, Stream
 from mcp.server.http_watch import RequestWatch
 from mcp.server.shutdown import ShutdownWatch
-from mcp.shared.message import SessionMessage
-from mcp.types.jsonrpc import INTERNAL_ERROR, JSONRPCError, JSONRPCResponse
 
 if TYPE_CHECKING:
-    from mcp.server.streamable_http import EventMessage, EventStore
+    from mcp.server.streamable_http import EventStore
 
 __all__ = ["SessionServing"]
 
@@ -151,7 +149,7 @@ class SessionServing:
         session.entered()
         try:
             if last is not None and store is not None:
-                await self._resume(session, request, store, _text_of(last))
+                await self._resume(session, request, store, event_id_of(last))
             else:
                 await self._standalone(session, request)
         finally:
@@ -175,18 +173,18 @@ class SessionServing:
     def _events(self, reader: Reader, request: HTTPRequest) -> Forwarder:
         return Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=False)
 
-    async def _replay(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> _Replay | None:
+    async def _replay(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> Replay | None:
         """What the store has after an event; None where the client hung up before it was there."""
         replay = None
 
         async def work() -> None:
             nonlocal replay
-            replay = await _Replay.of(session, store, last)
+            replay = await Replay.of(session, store, last)
 
         await self._watch.run(_Silence(), request.receive, work)
         return replay
 
-    async def _replay_rest(self, replay: _Replay, store: EventStore, response: HTTPResponse) -> None:
+    async def _replay_rest(self, replay: Replay, store: EventStore, response: HTTPResponse) -> None:
         """Replays a stream that has ended; but something may have been stored since the store was asked."""
         await replay.go_on(store)
         await response.events(replay.events(self._retry), last=True)
@@ -222,75 +220,6 @@ class _Silence:
 
     async def keep_alive(self) -> None:
         """See `WatchedResponse.keep_alive`."""
-
-
-class _Replay:
-    """The events that a client has missed.
-
-    Attributes:
-        key: The stream that they are of.
-    """
-
-    def __init__(self, key: str, last: str, items: list[Item]) -> None:
-        self.key = key
-        self._last = last
-        self._items = items
-
-    @classmethod
-    async def of(cls, session: SessionPort, store: EventStore, last: str) -> _Replay:
-        """What the store has after an event.
-
-        Raises:
-            Refusal: The event is not of this session, or the store failed.
-        """
-        items, key = await _stored_after(store, last)
-        if key is None or not session.streams.owns(key):
-            # One answer for both, so that nobody learns which events other sessions have.
-            raise Refusal.of_request(400, "Bad Request: Last-Event-ID names no event of this session")
-        return cls(key, last, items)
-
-    async def go_on(self, store: EventStore) -> None:
-        """Adds what was stored meanwhile."""
-        last = self._items[-1].event_id if self._items else self._last
-        items, _ = await _stored_after(store, last or self._last)
-        self._items += items
-
-    @property
-    def ids(self) -> set[str | None]:
-        """The ids of the events."""
-        return {item.event_id for item in self._items}
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stream's answer is among them."""
-        return any(item.final for item in self._items)
-
-    def events(self, retry: int | None) -> bytes:
-        """All of them, formatted."""
-        return b"".join(event_of(item, retry) for item in self._items)
-
-
-def _text_of(last_event_id: bytes) -> str:
-    """The id that a client sends back, which it may have read in UTF-8 from the stream."""
-    try:
-        return last_event_id.decode()
-    except UnicodeDecodeError:
-        return last_event_id.decode("latin-1")
-
-
-async def _stored_after(store: EventStore, last: str) -> tuple[list[Item], str | None]:
-    items: list[Item] = []
-
-    async def collect(event: EventMessage) -> None:
-        frame = to_frame(SessionMessage(event.message))
-        items.append(Item(frame, event.event_id, isinstance(event.message, (JSONRPCResponse, JSONRPCError))))
-
-    try:
-        key = await store.replay_events_after(last, collect)
-    except Exception:
-        logger.exception("replaying the events after %.64r failed", last)
-        raise Refusal.of_request(500, "The event store failed", INTERNAL_ERROR) from None
-    return items, key
 
 
 def _check_batch(session: SessionPort, batch: Batch) -> None:

@@ -8,14 +8,15 @@ MCP = """
     CallToolRequest Client ClientCapabilities ClientNotification ClientRequest ClientResult ClientSession
     ClientSessionGroup CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData
     GetPromptRequest GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult
-    InitializedNotification InputRequiredRoundsExceededError JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult
-    ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification
-    MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest
-    ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability RootsCapability SamplingCapability
-    SamplingContent SamplingContextCapability SamplingMessage SamplingMessageContentBlock SamplingRole
-    SamplingToolsCapability ServerCapabilities ServerNotification ServerRequest ServerResult ServerSession
-    SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool ToolChoice ToolResultContent ToolUseContent
-    ToolsCapability UnsubscribeRequest UrlElicitationRequiredError stdio_client stdio_server
+    InitializedNotification InputRequiredRoundsExceededError JSONRPCError JSONRPCRequest JSONRPCResponse
+    ListPromptsRequest ListPromptsResult ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel
+    LoggingMessageNotification MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification
+    PromptsCapability ReadResourceRequest ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability
+    RootsCapability SamplingCapability SamplingContent SamplingContextCapability SamplingMessage
+    SamplingMessageContentBlock SamplingRole SamplingToolsCapability ServerCapabilities ServerNotification
+    ServerRequest ServerResult ServerSession SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool
+    ToolChoice ToolResultContent ToolUseContent ToolsCapability UnsubscribeRequest UrlElicitationRequiredError
+    stdio_client stdio_server
 """
 
 NAMES = {

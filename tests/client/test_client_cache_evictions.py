@@ -168,6 +168,33 @@ async def test_a_listing_that_changed_while_it_was_fetched_is_not_kept(kept: boo
     assert len(asked) == 2 + kept
 
 
+@pytest.mark.parametrize(("changes", "asked"), [(False, 1), (True, 2)])
+async def test_of_two_first_results_at_once_both_are_kept_unless_something_changes(changes: bool, asked: int) -> None:
+    shelf, began, go_on = Shelf(news=[TOOLS_CHANGED]), anyio.Event(), anyio.Event()
+    server = shelf.server()
+
+    async def hold_prompts(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "prompts/list" and shelf.asked["prompts/list"] == 1:
+            began.set()
+            await go_on.wait()
+        return result
+
+    server.middleware.append(hold_prompts)
+    with anyio.fail_after(PATIENCE):
+        async with Client(server) as client:
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.list_prompts)
+                await began.wait()
+                await client.list_tools()
+                if changes:
+                    await client.call_tool("tool 1")
+                go_on.set()
+            await client.list_prompts()
+            await client.list_tools()
+    assert (shelf.asked["prompts/list"], shelf.asked["tools/list"]) == (asked, asked)
+
+
 def cache_in(store: Any, **options: Any) -> ClientResponseCache:
     return ClientResponseCache(
         store=store,

@@ -108,7 +108,7 @@ class LateCache:
         self._server = server
         self._negotiated_version = negotiated_version
         self._cache: ClientResponseCache | None = None
-        # Counts down, so that no generation of the cache's own is ever among them.
+        # Of what is fetched before there is a cache. Counts down, so that it is never one of the cache's own.
         self._generation = -1
 
     async def read(self, method: str, params_key: str) -> types.CacheableResult | None:
@@ -129,11 +129,12 @@ class LateCache:
     ) -> None:
         """Keeps a result, unless it is stale at once, or was evicted while it was fetched."""
         if self._cache is None:
-            if result.ttl_ms == 0 or gen_at_capture != self._generation:
+            if result.ttl_ms == 0:
                 return
             from mcp.client.caching import CacheConfig
 
             self._cache = _opened(CacheConfig(), self._server, self._negotiated_version)
+        if gen_at_capture == self._generation:
             gen_at_capture = self._cache.capture(method, params_key)
         await self._cache.write(method, params_key, result, gen_at_capture, mode)
 
@@ -143,14 +144,13 @@ class LateCache:
 
     async def evict_key(self, method: str, params_key: str) -> None:
         """Forgets the result of one request."""
-        if self._cache is None:
-            self._generation -= 1
-        else:
+        self._generation -= 1
+        if self._cache is not None:
             await self._cache.evict_key(method, params_key)
 
     async def on_notification(self, method: str, params: dict[str, Any] | None) -> None:
         """Forgets what a notification says has changed."""
+        if method.endswith(("/list_changed", "/updated")):
+            self._generation -= 1
         if self._cache is not None:
             await self._cache.on_notification(method, params)
-        elif method.endswith(("/list_changed", "/updated")):
-            self._generation -= 1

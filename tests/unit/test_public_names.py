@@ -9,19 +9,20 @@ MCP = """
     ClientSessionGroup CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData
     GetPromptRequest GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult
     InitializedNotification InputRequiredRoundsExceededError JSONRPCError JSONRPCRequest JSONRPCResponse
-    ListPromptsRequest ListPromptsResult
-    ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification
-    MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest
-    ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability RootsCapability SamplingCapability
-    SamplingContent SamplingContextCapability SamplingMessage SamplingMessageContentBlock SamplingRole
-    SamplingToolsCapability ServerCapabilities ServerNotification ServerRequest ServerResult ServerSession
-    SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool ToolChoice ToolResultContent ToolUseContent
-    ToolsCapability UnsubscribeRequest UrlElicitationRequiredError stdio_client stdio_server
+    ListPromptsRequest ListPromptsResult ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel
+    LoggingMessageNotification MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification
+    PromptsCapability ReadResourceRequest ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability
+    RootsCapability SamplingCapability SamplingContent SamplingContextCapability SamplingMessage
+    SamplingMessageContentBlock SamplingRole SamplingToolsCapability ServerCapabilities ServerNotification
+    ServerRequest ServerResult ServerSession SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool
+    ToolChoice ToolResultContent ToolUseContent ToolsCapability UnsubscribeRequest UrlElicitationRequiredError
+    stdio_client stdio_server
 """
 
 NAMES = {
     "mcp": set(MCP.split()),
     "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"}
+    | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
     | {"InputRequiredRoundsExceededError"},
     "mcp.server": {"CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"},
 }
@@ -29,7 +30,6 @@ NAMES = {
 DOCUMENTED = {
     "mcp": NAMES["mcp"] | {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": NAMES["mcp.client"]
-    | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
     | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"},
     "mcp.server": NAMES["mcp.server"] | {"MCPServer"},
 }

@@ -168,6 +168,18 @@ async def test_a_limit_beyond_the_cap_is_the_cap(monkeypatch: pytest.MonkeyPatch
         await client.call_tool("any", read_timeout_seconds=30)
 
 
+async def test_where_progress_extends_a_limit_the_connection_knows_how_long_in_all() -> None:
+    """An HTTP client must not take silence for the end before that."""
+    async with recorded(reset_timeout_on_progress=True) as (session, recorder):
+        await session.call_tool("any", read_timeout_seconds=600)
+        await session.list_tools()
+    async with recorded(reset_timeout_on_progress=True, read_timeout_seconds=9000) as (session, recorder_of_long):
+        await session.list_prompts()
+    assert (recorder.asked["tools/call"].timeout, recorder.asked["tools/call"].bound) == (None, 3600)
+    assert recorder.asked["tools/list"].bound == 3600
+    assert recorder_of_long.asked["prompts/list"].bound == 9000
+
+
 async def test_where_progress_extends_limits_the_server_is_asked_for_it() -> None:
     async with recorded(reset_timeout_on_progress=True) as (session, recorder):
         await session.list_prompts()

@@ -328,3 +328,10 @@ async def _(program: ModuleType) -> object:
 async def _(program: ModuleType) -> object:
     result = await listing(program)
     return [result.ttl_ms, result.cache_scope]
+
+
+@states("caching/tutorial003", "main() prints", "4 calls, 3 fetches\n")
+async def _(program: ModuleType) -> object:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        await program.main()
+    return printed.getvalue()

@@ -52,17 +52,22 @@ def over_http(app: Any) -> Generator[str, None, None]:
         assert not thread.is_alive(), "the HTTP server does not stop"
 
 
+@contextmanager
+def reachable(transport: Transport, name: str = "server") -> Generator[Any, None, None]:
+    """What to give a client to reach one of the servers of `pitfall_server`, any number of times."""
+    if transport == "http":
+        with over_http(pitfall_server.SERVERS[name].streamable_http_app()) as url:
+            yield url
+    else:
+        yield pitfall_server.SERVERS[name] if transport == "memory" else subprocess_server(name)
+
+
 @asynccontextmanager
 async def connected(transport: Transport, name: str = "server", **options: Any) -> AsyncGenerator[Client, None]:
     """A client of one of the servers of `pitfall_server`."""
-    target = pitfall_server.SERVERS[name]
-    if transport == "http":
-        with over_http(target.streamable_http_app()) as url:
-            async with Client(url, **options) as client:
-                yield client
-        return
-    async with Client(target if transport == "memory" else subprocess_server(name), **options) as client:
-        yield client
+    with reachable(transport, name) as target:
+        async with Client(target, **options) as client:
+            yield client
 
 
 async def text_of(client: Client, tool: str, **arguments: Any) -> str:

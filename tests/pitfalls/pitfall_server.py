@@ -19,7 +19,8 @@ from mcp.server.stdio import stdio_server
 
 Context = ServerRequestContext[Any]
 Arguments = dict[str, Any]
-Function = Callable[[Context, Arguments], Awaitable[types.CallToolResult]]
+Result = types.CallToolResult | types.InputRequiredResult
+Function = Callable[[Context, Arguments], Awaitable[Result]]
 
 FUNCTIONS: dict[str, Function] = {}
 HALF_AN_EMOJI = "\ud83d"
@@ -103,6 +104,69 @@ async def forecast(ctx: Context, arguments: Arguments) -> types.CallToolResult:
 
 
 @tool
+async def stumble(ctx: Context, arguments: Arguments) -> types.CallToolResult:
+    """Lists an output schema and fails, which it says in text."""
+    return types.CallToolResult(content=[types.TextContent(text="the cupboard is locked")], is_error=True)
+
+
+@tool
+async def measure(ctx: Context, arguments: Arguments) -> types.CallToolResult:
+    """Keeps to its output schema."""
+    return types.CallToolResult(content=[types.TextContent(text="rain")], structured_content={"weather": "rain"})
+
+
+@tool
+async def sample(ctx: Context, arguments: Arguments) -> Result:
+    """Asks the client's model for messages in the way of the handshake era, all at a time."""
+    said = [""] * arguments["times"]
+
+    async def ask(number: int) -> None:
+        answer = await ctx.session.create_message([_question(number)], max_tokens=9)  # pyright: ignore[reportDeprecated]
+        assert isinstance(answer.content, types.TextContent)
+        said[number] = answer.content.text
+
+    if len(said) == 1:
+        await ask(0)
+        return text(said[0])
+    async with anyio.create_task_group() as group:
+        for number in range(len(said)):
+            group.start_soon(ask, number)
+    return text(", ".join(said))
+
+
+@tool
+async def sample_in_rounds(ctx: Context, arguments: Arguments) -> Result:
+    """Asks the same in the way of 2026-07-28."""
+    answers = (ctx.params or {}).get("inputResponses")
+    if answers is not None:
+        return text(", ".join(answers[key]["content"]["text"] for key in sorted(answers)))
+    questions: types.InputRequests = {}
+    for number in range(arguments["times"]):
+        params = types.CreateMessageRequestParams(messages=[_question(number)], max_tokens=9)
+        questions[str(number)] = types.CreateMessageRequest(params=params)
+    return types.InputRequiredResult(input_requests=questions)
+
+
+def _question(number: int) -> types.SamplingMessage:
+    return types.SamplingMessage(role="user", content=types.TextContent(text=f"question {number}"))
+
+
+@tool
+async def log(ctx: Context, arguments: Arguments) -> types.CallToolResult:
+    """Logs one message of each level that it is given."""
+    for level in arguments["levels"]:
+        await ctx.session.send_log_message(level, f"of level {level}")  # pyright: ignore[reportDeprecated]
+    return text("logged")
+
+
+@tool
+async def change(ctx: Context, arguments: Arguments) -> types.CallToolResult:
+    """Tells that the list of tools has changed, outside of any request."""
+    await ctx.session.send_tool_list_changed()
+    return text("changed")
+
+
+@tool
 async def nest(ctx: Context, arguments: Arguments) -> types.CallToolResult:
     """Returns structured content of any depth."""
     value: Any = 0
@@ -148,11 +212,11 @@ async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) 
 
 
 def _listed(name: str, function: Function) -> types.Tool:
-    schema = {"type": "object", "required": ["weather"]} if function is forecast else None
+    schema = {"type": "object", "required": ["weather"]} if function in (forecast, stumble, measure) else None
     return types.Tool(name=name, description=function.__doc__, input_schema={"type": "object"}, output_schema=schema)
 
 
-async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Result:
     if params.name not in FUNCTIONS:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name!a}")
     return await FUNCTIONS[params.name](ctx, params.arguments or {})

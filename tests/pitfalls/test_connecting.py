@@ -74,11 +74,11 @@ UNREACHABLE: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("target", UNREACHABLE.values(), ids=UNREACHABLE)
-async def test_b25_after_a_failed_connection_the_task_goes_on_as_before(target: Callable[[], Any]) -> None:
+async def test_b25_after_a_failed_connection_the_task_goes_on_as_before(target: Callable[[], Any], mode: str) -> None:
     """After a connection had failed, every await of the task was cancelled, long after the error was handled."""
     for _ in range(2):
         with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(Exception) as caught:
-            async with Client(target()):
+            async with Client(target(), mode=mode):
                 pass
         assert not isinstance(caught.value, AssertionError)
         # What has failed is told, and not that it failed in some task group.
@@ -88,17 +88,17 @@ async def test_b25_after_a_failed_connection_the_task_goes_on_as_before(target: 
         await anyio.sleep(0.05)
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.sleep, 0)
-        async with Client(Server("works")) as client:
+        async with Client(Server("works"), mode=mode) as client:
             assert client.protocol_version
     assert not scope.cancel_called
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_b25_after_a_refused_connection_the_task_goes_on_as_before() -> None:
+async def test_b25_after_a_refused_connection_the_task_goes_on_as_before(mode: str) -> None:
     """The same where something answers, but not as a server should."""
     with over_http(not_found) as url, anyio.fail_after(SECONDS_OF_PATIENCE):
         with pytest.raises(Exception, match="404"):
-            async with Client(url):
+            async with Client(url, mode=mode):
                 pytest.fail("there is no server")
         await asyncio.sleep(0.05)
         task = asyncio.current_task()
@@ -119,7 +119,7 @@ async def silent_listener() -> AsyncGenerator[str, None]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 @pytest.mark.parametrize("kind", ["memory", "stdio", "http"])
-async def test_b26_connects_that_are_cancelled_leave_nothing_behind(kind: str) -> None:
+async def test_b26_connects_that_are_cancelled_leave_nothing_behind(kind: str, mode: str) -> None:
     """Each connect that was given up left a task, and with it the whole client."""
     silent = StdioServerParameters(command="sh", args=["-c", "cat >/dev/null"])
     async with silent_listener() as url:
@@ -128,20 +128,20 @@ async def test_b26_connects_that_are_cancelled_leave_nothing_behind(kind: str) -
             "stdio": lambda: stdio_client(silent, io.StringIO()),
             "http": lambda: url,
         }
-        await _connect_in_vain(targets[kind])  # loads what is loaded once
+        await _connect_in_vain(targets[kind], mode)  # loads what is loaded once
         before = _left_behind()
         with anyio.fail_after(2 * SECONDS_OF_PATIENCE):
             for _ in range(50):
-                await _connect_in_vain(targets[kind])
+                await _connect_in_vain(targets[kind], mode)
         # Threads that were told to stop may take a moment.
         with anyio.fail_after(SECONDS_OF_PATIENCE):
             while any(now > then for now, then in zip(_left_behind(), before, strict=True)):
                 await anyio.sleep(0.05)
 
 
-async def _connect_in_vain(target: Callable[[], Any]) -> None:
+async def _connect_in_vain(target: Callable[[], Any], mode: str) -> None:
     with anyio.move_on_after(0.02) as scope:
-        async with Client(target()):
+        async with Client(target(), mode=mode):
             pytest.fail("nothing answered")
     assert scope.cancelled_caught
 

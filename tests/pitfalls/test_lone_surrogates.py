@@ -14,8 +14,9 @@ from connections import (
     subprocess_server,
     text_of,
 )
+from eras import Era
 from pitfall_server import HALF_AN_EMOJI, Context, server
-from raw_peers import answers_on_stdio, post, request
+from raw_peers import answers_on_stdio, posting, request
 
 from mcp import Client, MCPError, types
 from mcp.server import Server
@@ -34,9 +35,9 @@ def unlogged(caplog: pytest.LogCaptureFixture) -> None:
 WAYS_TO_SAY_IT = ["text", "structured content", "a key", "error message", "error data", "exception", "progress"]
 
 
-async def test_b93_a_server_that_says_it_fails_in_that_call_alone(transport: Transport) -> None:
+async def test_b93_a_server_that_says_it_fails_in_that_call_alone(transport: Transport, mode: str) -> None:
     """A tool returned a file name that is not UTF-8, and the connection was lost."""
-    async with connected(transport) as client:
+    async with connected(transport, mode=mode) as client:
         for where in WAYS_TO_SAY_IT:
             with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(MCPError) as caught:
                 await client.call_tool("name_a_file", {"where": where}, progress_callback=_ignore)
@@ -47,10 +48,10 @@ async def test_b93_a_server_that_says_it_fails_in_that_call_alone(transport: Tra
 async def _ignore(progress: float, total: float | None, message: str | None) -> None: ...
 
 
-async def test_b93_a_client_that_says_it_fails_in_that_call_alone(transport: Transport) -> None:
+async def test_b93_a_client_that_says_it_fails_in_that_call_alone(transport: Transport, mode: str) -> None:
     """The same the other way round, wherever a caller has a word in the request."""
     half = f"a{HALF_AN_EMOJI}"
-    async with connected(transport) as client:
+    async with connected(transport, mode=mode) as client:
         calls = [
             lambda: client.call_tool("echo", {"text": half}),
             lambda: client.call_tool("echo", {half: 1}),
@@ -67,25 +68,27 @@ async def test_b93_a_client_that_says_it_fails_in_that_call_alone(transport: Tra
             assert await text_of(client, "echo", text="next") == "next"
 
 
-async def test_b93_whole_emoji_pass(transport: Transport) -> None:
+async def test_b93_whole_emoji_pass(transport: Transport, mode: str) -> None:
     """What is not broken must not be "repaired": text beyond the first plane, and what looks like an escape."""
     text = "a😀\u2028\x00\x7f\\ud83d\ufffd"
-    async with connected(transport) as client:
+    async with connected(transport, mode=mode) as client:
         assert await text_of(client, "echo", text=text) == text
 
 
 @asyncio_only
-async def test_b93_a_client_whose_name_says_it_cannot_connect_and_hangs_nowhere(transport: Transport) -> None:
+async def test_b93_a_client_whose_name_says_it_cannot_connect_and_hangs_nowhere(
+    transport: Transport, mode: str
+) -> None:
     """The same in what goes with every request."""
     info = types.Implementation(name=HALF_AN_EMOJI, version="1")
     with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises((ValueError, MCPError)):
-        async with connected(transport, client_info=info):
+        async with connected(transport, mode=mode, client_info=info):
             pytest.fail("that name cannot be sent")
 
 
 @asyncio_only
 @pytest.mark.parametrize("over_network", [False, True])
-async def test_b93_a_listing_that_says_it_fails_alone(over_network: bool) -> None:
+async def test_b93_a_listing_that_says_it_fails_alone(over_network: bool, mode: str) -> None:
     """The same in a listing: one bad description took every tool with it, and the connection too."""
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -98,22 +101,23 @@ async def test_b93_a_listing_that_says_it_fails_alone(over_network: bool) -> Non
     odd = Server("odd", on_list_tools=list_tools, on_call_tool=call_tool)
     with over_http(odd.streamable_http_app()) as url:
         target: Any = url if over_network else odd
-        async with Client(target) as client:
+        async with Client(target, mode=mode) as client:
             with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(MCPError):
                 await client.list_tools()
             assert only_text(await client.call_tool("t")) == "called"
 
 
-def _with_text(escaped: str) -> bytes:
-    return request(7, "tools/call", name="echo", arguments={"text": "TEXT"}).replace(b"TEXT", escaped.encode())
+def _with_text(era: Era, escaped: str) -> bytes:
+    return request(era, 7, "tools/call", name="echo", arguments={"text": "TEXT"}).replace(b"TEXT", escaped.encode())
 
 
 BROKEN_ESCAPES = ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "\\ud83dx", "\\ud83d\\n", "\\ud83"]
 
 
-def test_b93_broken_escapes_are_refused_on_stdio() -> None:
+def test_b93_broken_escapes_are_refused_on_stdio(era: Era) -> None:
     """Peers that escape what they send pass half an emoji on; the request it is in must be answered."""
-    answers = answers_on_stdio([*map(_with_text, BROKEN_ESCAPES), _with_text("\\ud83d\\ude00")])
+    escapes = [*BROKEN_ESCAPES, "\\ud83d\\ude00"]
+    answers = answers_on_stdio(era, [_with_text(era, escape) for escape in escapes])
 
     assert [answer["id"] for answer in answers] == [7] * len(answers)
     assert [answer["error"]["code"] for answer in answers[:-1]] == [-32700] * len(BROKEN_ESCAPES)
@@ -121,26 +125,27 @@ def test_b93_broken_escapes_are_refused_on_stdio() -> None:
 
 
 @asyncio_only
-async def test_b93_broken_escapes_are_refused_over_http() -> None:
+async def test_b93_broken_escapes_are_refused_over_http(era: Era) -> None:
     """The same over HTTP."""
     headers = {"mcp-method": "tools/call", "mcp-name": "echo"}
     with over_http(server.streamable_http_app()) as url:
-        for escape in BROKEN_ESCAPES:
-            response = await post(url, _with_text(escape), **headers)
-            assert response.status_code == 400
-            assert (response.json()["id"], response.json()["error"]["code"]) == (7, -32700)
-        assert (await post(url, _with_text("\\ud83d\\ude00"), **headers)).status_code == 200
+        async with posting(era, url) as (post, _):
+            for escape in BROKEN_ESCAPES:
+                response = await post(_with_text(era, escape), **headers)
+                assert response.status_code == 400
+                assert (response.json()["id"], response.json()["error"]["code"]) == (7, -32700)
+            assert (await post(_with_text(era, "\\ud83d\\ude00"), **headers)).status_code == 200
 
 
 @asyncio_only
-async def test_b93_concurrent_calls_are_not_touched(transport: Transport) -> None:
+async def test_b93_concurrent_calls_are_not_touched(transport: Transport, mode: str) -> None:
     """The writer that broke was shared, so calls that had nothing to do with it were lost."""
     answers: list[str] = []
 
     async def call(client: Client, text: str) -> None:
         answers.append(await text_of(client, "echo", text=text))
 
-    async with connected(transport) as client, anyio.create_task_group() as group:
+    async with connected(transport, mode=mode) as client, anyio.create_task_group() as group:
         for number in range(20):
             group.start_soon(call, client, str(number))
             with pytest.raises(MCPError):

@@ -22,6 +22,7 @@ from connections import (
 from pitfall_server import Context
 
 from mcp import Client, MCPError, types
+from mcp.client.output_schema import ValidateOutput
 from mcp.server import Server
 
 pytestmark = pytest.mark.anyio
@@ -31,9 +32,9 @@ asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 # B43
 
 
-async def test_b43_a_result_without_the_promised_structure_says_how_to_go_on(transport: Transport) -> None:
+async def test_b43_a_result_without_the_promised_structure_says_how_to_go_on(transport: Transport, mode: str) -> None:
     """The client refused what many servers return, and there was no way to turn that off."""
-    async with connected(transport) as client:
+    async with connected(transport, mode=mode) as client:
         with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(RuntimeError) as caught:
             await client.call_tool("forecast")
         assert "Tool forecast has an output schema but did not return structured content" in str(caught.value)
@@ -41,16 +42,16 @@ async def test_b43_a_result_without_the_promised_structure_says_how_to_go_on(tra
         assert await text_of(client, "echo", text="next") == "next"
 
 
-async def test_b43_without_the_check_the_text_comes_through(transport: Transport) -> None:
+async def test_b43_without_the_check_the_text_comes_through(transport: Transport, mode: str) -> None:
     """The way to turn it off."""
-    async with connected(transport, validate_output="off") as client:
+    async with connected(transport, mode=mode, validate_output="off") as client:
         assert await text_of(client, "forecast") == "rain"
 
 
 @asyncio_only
-async def test_b43_with_a_warning_the_text_comes_through_too(caplog: pytest.LogCaptureFixture) -> None:
+async def test_b43_with_a_warning_the_text_comes_through_too(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     """The way to keep an eye on it."""
-    async with connected("memory", validate_output="warn") as client:
+    async with connected("memory", mode=mode, validate_output="warn") as client:
         with caplog.at_level(logging.WARNING, "mcp"):
             assert await text_of(client, "forecast") == "rain"
 
@@ -68,7 +69,8 @@ def server_with(
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         text = types.TextContent(text="the text")
-        return types.CallToolResult(content=[text], structured_content=content, is_error=is_error)
+        fails = (params.arguments or {}).get("is_error", is_error)
+        return types.CallToolResult(content=[text], structured_content=content, is_error=fails)
 
     return Server("odd", on_list_tools=list_tools, on_call_tool=call_tool)
 
@@ -90,26 +92,60 @@ STRICT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
         ({"$schema": "https://example.com/a-dialect-of-their-own"}, {"n": 1}),
     ],
 )
-async def test_b43_whatever_breaks_the_check_can_be_turned_off(schema: dict[str, Any], content: dict[str, Any]) -> None:
+async def test_b43_whatever_breaks_the_check_can_be_turned_off(
+    schema: dict[str, Any], content: dict[str, Any], mode: str
+) -> None:
     """The same for every other way in which result and schema do not fit, and for schemas that are none."""
     server = server_with(schema, content)
 
-    async with Client(server) as client:
+    async with Client(server, mode=mode) as client:
         with pytest.raises(RuntimeError, match=r"tool odd(?s:.*)validate_output='warn' or 'off'"):
             await client.call_tool("odd")
-    for mode in ("warn", "off"):
-        async with Client(server, validate_output=mode) as client:
+    for validate_output in ("warn", "off"):
+        async with Client(server, mode=mode, validate_output=validate_output) as client:
             assert only_text(await client.call_tool("odd")) == "the text"
 
 
+# B44
+
+
+async def test_b44_the_message_of_a_failing_tool_comes_through(transport: Transport, mode: str) -> None:
+    """The message of a tool that failed was replaced by a complaint that it returned no structure."""
+    async with connected(transport, mode=mode) as client:
+        await client.list_tools()
+        for _ in range(2):
+            with anyio.fail_after(SECONDS_OF_PATIENCE):
+                result = await client.call_tool("stumble")
+            assert result.is_error
+            assert only_text(result) == "the cupboard is locked"
+            assert result.structured_content is None
+
+
 @asyncio_only
-async def test_b43_an_error_of_the_tool_is_not_checked() -> None:
-    """The message of a failing tool was replaced by a complaint about its structure."""
-    async with Client(server_with(STRICT, is_error=True)) as client:
+@pytest.mark.parametrize("content", [{}, {"n": "many"}, {"n": 1}])
+@pytest.mark.parametrize("validate_output", ["error", "warn"])
+async def test_b44_so_does_what_structure_it_has(
+    content: dict[str, Any], validate_output: ValidateOutput, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The same where the failure has a structure of its own."""
+    server = server_with(STRICT, content, is_error=True)
+    async with Client(server, mode=mode, validate_output=validate_output) as client:
         result = await client.call_tool("odd")
 
     assert result.is_error
     assert only_text(result) == "the text"
+    assert result.structured_content == content
+    assert caplog.records == []
+
+
+@asyncio_only
+async def test_b44_a_success_is_still_checked_after_a_failure(mode: str) -> None:
+    """To leave failures alone must not turn the check off for the tool."""
+    server = server_with(STRICT, is_error=True)
+    async with Client(server, mode=mode) as client:
+        assert (await client.call_tool("odd")).is_error
+        with pytest.raises(RuntimeError, match="did not return structured content"):
+            await client.call_tool("odd", {"is_error": False})
 
 
 # B85
@@ -160,9 +196,9 @@ def _at(base: str, schema: Any) -> Any:
     return schema.replace("BASE", base) if isinstance(schema, str) else schema
 
 
-async def refusal_of(schema: dict[str, Any]) -> str:
+async def refusal_of(schema: dict[str, Any], mode: str = "auto") -> str:
     """What a caller is told of a tool with this output schema."""
-    async with Client(server_with(schema, {"n": 1})) as client:
+    async with Client(server_with(schema, {"n": 1}), mode=mode) as client:
         with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(RuntimeError) as caught:
             await client.call_tool("odd")
     return str(caught.value)
@@ -170,11 +206,11 @@ async def refusal_of(schema: dict[str, Any]) -> str:
 
 @asyncio_only
 @pytest.mark.parametrize("schema", REMOTE_SCHEMAS.values(), ids=REMOTE_SCHEMAS)
-async def test_b85_a_schema_never_makes_the_client_reach_over_the_network(schema: dict[str, Any]) -> None:
+async def test_b85_a_schema_never_makes_the_client_reach_over_the_network(schema: dict[str, Any], mode: str) -> None:
     """A server could make its clients call any address, also within their own network, by a reference in a schema."""
     with listening() as visits:
         base = f"http://127.0.0.1:{visits.port}"
-        refusal = await refusal_of(_at(base, schema))
+        refusal = await refusal_of(_at(base, schema), mode)
         assert visits.nobody_came()
 
     assert "Invalid schema for tool odd" in refusal
@@ -184,11 +220,13 @@ async def test_b85_a_schema_never_makes_the_client_reach_over_the_network(schema
 @asyncio_only
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a named pipe")
 @pytest.mark.parametrize("schema", list(REMOTE_SCHEMAS.values())[:9], ids=list(REMOTE_SCHEMAS)[:9])
-async def test_b85_a_schema_never_makes_the_client_read_a_file(schema: dict[str, Any], tmp_path: Path) -> None:
+async def test_b85_a_schema_never_makes_the_client_read_a_file(
+    schema: dict[str, Any], mode: str, tmp_path: Path
+) -> None:
     """A server could have its clients read their own files, and tell of what they hold in error messages."""
     os.mkfifo(tmp_path / "schema.json")
 
-    refusal = await refusal_of(_at(f"file://{tmp_path}", schema))
+    refusal = await refusal_of(_at(f"file://{tmp_path}", schema), mode)
 
     assert "Invalid schema for tool odd" in refusal
     # Whoever opens a named pipe to read waits for a writer; one that finds no reader is told so.
@@ -197,9 +235,9 @@ async def test_b85_a_schema_never_makes_the_client_read_a_file(schema: dict[str,
 
 
 @asyncio_only
-async def test_b85_the_refusal_names_the_reference() -> None:
+async def test_b85_the_refusal_names_the_reference(mode: str) -> None:
     """The very reference that was reported."""
-    refusal = await refusal_of({"$ref": "file:///etc/passwd"})
+    refusal = await refusal_of({"$ref": "file:///etc/passwd"}, mode)
 
     assert '"file:///etc/passwd"' in refusal
     assert "never fetched" in refusal
@@ -217,14 +255,14 @@ async def test_b85_the_refusal_names_the_reference() -> None:
         {"anyOf": [{"$ref": "https://json-schema.org/draft/2020-12/schema"}, True]},
     ],
 )
-async def test_b85_references_within_the_schema_work(schema: dict[str, Any]) -> None:
+async def test_b85_references_within_the_schema_work(schema: dict[str, Any], mode: str) -> None:
     """To refuse every reference would break most schemas that are generated."""
-    async with Client(server_with(schema, {"n": 1})) as client:
+    async with Client(server_with(schema, {"n": 1}), mode=mode) as client:
         assert only_text(await client.call_tool("odd")) == "the text"
 
 
 @asyncio_only
-async def test_b85_a_server_that_checks_headers_fetches_nothing_either() -> None:
+async def test_b85_a_server_that_checks_headers_fetches_nothing_either(mode: str) -> None:
     """The same on the server, which looks into input schemas that may come from elsewhere."""
     with listening() as visits:
         reference = f"http://127.0.0.1:{visits.port}/schema.json"
@@ -235,7 +273,7 @@ async def test_b85_a_server_that_checks_headers_fetches_nothing_either() -> None
 
         server = Server("checks", get_tool_input_schema=lambda name: schema, on_call_tool=call_tool)
         with over_http(server.streamable_http_app()) as url:
-            async with Client(url) as client:
+            async with Client(url, mode=mode) as client:
                 # Whether the call passes is not the point here.
                 with anyio.fail_after(SECONDS_OF_PATIENCE), suppress(MCPError):
                     await client.call_tool("any", {"a": 1})

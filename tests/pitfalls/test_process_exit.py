@@ -1,6 +1,5 @@
 """Reports about servers that do not end, or do not end well, when their client goes."""
 
-import asyncio
 import io
 import os
 import signal
@@ -9,7 +8,6 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import anyio
 import pytest
@@ -17,7 +15,6 @@ from connections import (
     HERE,
     PROGRAM,
     SECONDS_OF_PATIENCE,
-    eventually,
     exists,
     python,
     runs,
@@ -105,7 +102,7 @@ async def test_b02_a_stubborn_server_does_not_hold_up_the_error_that_ends_the_bl
 
 
 @asyncio_only
-async def test_b02_leaving_in_the_middle_of_a_call_ends_the_call_and_the_server() -> None:
+async def test_b02_leaving_in_the_middle_of_a_call_ends_the_call_and_the_server(mode: str) -> None:
     """Leaving the block waited for a call of another task, which waited for the server."""
     ended: list[Exception] = []
     started = anyio.Event()
@@ -120,7 +117,8 @@ async def test_b02_leaving_in_the_middle_of_a_call_ends_the_call_and_the_server(
             ended.append(error)
 
     pid = 0
-    async with anyio.create_task_group() as group, Client(stdio_client(STUBBORN, shutdown_grace=0)) as client:
+    stubborn = stdio_client(STUBBORN, shutdown_grace=0)
+    async with anyio.create_task_group() as group, Client(stubborn, mode=mode) as client:
         pid = int(await text_of(client, "pid"))
         group.start_soon(call, client)
         with anyio.fail_after(SECONDS_OF_PATIENCE):
@@ -129,89 +127,6 @@ async def test_b02_leaving_in_the_middle_of_a_call_ends_the_call_and_the_server(
     assert [str(error) for error in ended] == ["Connection closed"]
     assert pid
     assert not exists(pid)
-
-
-# B05
-
-
-async def test_b05_a_call_that_is_cancelled_from_outside_leaves_no_process() -> None:
-    """A time limit round the whole client ended the client in mid-call, and the server ran on."""
-    pids: list[int] = []
-
-    with anyio.move_on_after(SECONDS_OF_PATIENCE) as scope:
-
-        async def cancel(progress: float, total: float | None, message: str | None) -> None:
-            pids.append(int(message or 0))
-            scope.cancel()
-
-        async with Client(subprocess_server()) as client:
-            await client.call_tool("nap", progress_callback=cancel)
-
-    assert scope.cancelled_caught
-    assert pids
-    assert not exists(pids[0])
-
-
-@asyncio_only
-async def test_b05_a_deadline_in_mid_call_leaves_no_process() -> None:
-    """The same with a deadline, which comes at any point of a call."""
-    pid = 0
-
-    with anyio.move_on_after(3) as scope:
-        async with Client(subprocess_server()) as client:
-            pid = int(await text_of(client, "pid"))
-            await client.call_tool("nap")
-
-    assert scope.cancelled_caught
-    assert not pid or not exists(pid)
-
-
-@asyncio_only
-async def test_b05_a_cancelled_task_leaves_no_process() -> None:
-    """The same as asyncio programs do it: by the cancellation of a task, and of one that is cancelled twice."""
-    pids: list[int] = []
-
-    async def use() -> None:
-        async with Client(subprocess_server()) as client:
-            pids.append(int(await text_of(client, "pid")))
-            await client.call_tool("nap")
-
-    for cancels in (1, 2):
-        task = asyncio.create_task(use())
-
-        async def is_in_call(started: int = cancels) -> bool:
-            return len(pids) == started
-
-        await eventually(is_in_call)
-        for _ in range(cancels):
-            task.cancel()
-            await asyncio.sleep(0)
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    assert [pid for pid in pids if exists(pid)] == []
-
-
-@asyncio_only
-async def test_b05_a_cancelled_connect_leaves_no_process(tmp_path: Path) -> None:
-    """A server that never answers was left alone when its client gave up waiting."""
-    mark = tmp_path / "pid"
-    silent = python("import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)", str(mark))
-
-    async def has_started() -> bool:
-        return mark.exists() and bool(mark.read_text())
-
-    async with anyio.create_task_group() as group:
-
-        async def connect() -> None:
-            async with Client(stdio_client(silent, shutdown_grace=0)):
-                pytest.fail("nothing answered")
-
-        group.start_soon(connect)
-        await eventually(has_started)
-        group.cancel_scope.cancel()
-
-    assert not exists(int(mark.read_text()))
 
 
 # B06

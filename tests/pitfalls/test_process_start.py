@@ -20,10 +20,10 @@ pytestmark = pytest.mark.anyio
 asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 
-async def failure_of(server: StdioServerParameters) -> str:
+async def failure_of(server: StdioServerParameters, mode: str) -> str:
     """Why a server cannot be connected to."""
     with anyio.fail_after(5), pytest.raises(MCPError) as caught:
-        async with Client(stdio_client(server, io.StringIO())):
+        async with Client(stdio_client(server, io.StringIO()), mode=mode):
             pytest.fail("there is no such server")
     return str(caught.value)
 
@@ -31,10 +31,10 @@ async def failure_of(server: StdioServerParameters) -> str:
 # B03
 
 
-async def test_b03_a_wrong_script_path_fails_at_once_and_says_why() -> None:
+async def test_b03_a_wrong_script_path_fails_at_once_and_says_why(mode: str) -> None:
     """A wrong path hung, and later failed with nothing but "Connection closed"."""
     with anyio.fail_after(5), pytest.raises(MCPError) as caught:
-        async with Client(StdioServerParameters(command=sys.executable, args=["nope.py"])):
+        async with Client(StdioServerParameters(command=sys.executable, args=["nope.py"]), mode=mode):
             pytest.fail("there is no such script")
 
     assert "exited with code 2" in str(caught.value)
@@ -54,26 +54,28 @@ async def test_b03_a_wrong_script_path_fails_at_once_and_says_why() -> None:
         (["-c", "import os; os.abort()"], [f"exited with code {-signal.SIGABRT}"]),
     ],
 )
-async def test_b03_whatever_ends_a_server_early_is_told(args: Sequence[str], expected: Sequence[str]) -> None:
+async def test_b03_whatever_ends_a_server_early_is_told(
+    args: Sequence[str], expected: Sequence[str], mode: str
+) -> None:
     """The same for every other reason why a server does not come up."""
-    failure = await failure_of(StdioServerParameters(command=sys.executable, args=list(args)))
+    failure = await failure_of(StdioServerParameters(command=sys.executable, args=list(args)), mode)
 
     assert [text for text in expected if text not in failure] == []
 
 
 @asyncio_only
-async def test_b03_a_command_that_does_not_exist_is_named_with_where_it_was_looked_for() -> None:
+async def test_b03_a_command_that_does_not_exist_is_named_with_where_it_was_looked_for(mode: str) -> None:
     """A missing npx or uv was told as "No such file or directory"."""
-    failure = await failure_of(StdioServerParameters(command="no-such-npx", env={"PATH": "/nowhere"}))
+    failure = await failure_of(StdioServerParameters(command="no-such-npx", env={"PATH": "/nowhere"}), mode)
 
     assert "'no-such-npx'" in failure
     assert "/nowhere" in failure
 
 
-async def test_b03_a_server_that_crashes_in_a_call_is_told_the_same_way() -> None:
+async def test_b03_a_server_that_crashes_in_a_call_is_told_the_same_way(mode: str) -> None:
     """A crash in mid-call was told as "Connection closed", and later calls hung."""
     with anyio.fail_after(SECONDS_OF_PATIENCE):
-        async with Client(stdio_client(subprocess_server(), io.StringIO())) as client:
+        async with Client(stdio_client(subprocess_server(), io.StringIO()), mode=mode) as client:
             for _ in range(2):
                 with pytest.raises(MCPError, match=r"exited with code 7.*(?s:.*)cannot go on"):
                     await client.call_tool("leave", {"code": 7})

@@ -182,4 +182,7 @@ async def test_our_own_client_waits_longer_where_a_call_may_take_longer() -> Non
         requester = connection.open(sink)
         for timeout in (None, 10, 900):
             await requester.request(1, "tools/call", MODERN, CallOptions(timeout=timeout))
-    assert waited == [300, 300, 900]
+        # A bound that nobody chose is a time that a call is allowed all the same.
+        for bound in (300, 3600):
+            await requester.request(1, "tools/call", MODERN, CallOptions(bound=bound))
+    assert waited == [300, 300, 900, 300, 3600]

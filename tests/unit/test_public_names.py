@@ -8,33 +8,34 @@ MCP = """
     CallToolRequest Client ClientCapabilities ClientNotification ClientRequest ClientResult ClientSession
     ClientSessionGroup CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData
     GetPromptRequest GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult
-    InitializedNotification JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult
-    ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification
-    MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest
-    ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability RootsCapability SamplingCapability
-    SamplingContent SamplingContextCapability SamplingMessage SamplingMessageContentBlock SamplingRole
-    SamplingToolsCapability ServerCapabilities ServerNotification ServerRequest ServerResult ServerSession
-    SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool ToolChoice ToolResultContent ToolUseContent
-    ToolsCapability UnsubscribeRequest UrlElicitationRequiredError stdio_client stdio_server
+    InitializedNotification InputRequiredRoundsExceededError JSONRPCError JSONRPCRequest JSONRPCResponse
+    ListPromptsRequest ListPromptsResult ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel
+    LoggingMessageNotification MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification
+    PromptsCapability ReadResourceRequest ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability
+    RootsCapability SamplingCapability SamplingContent SamplingContextCapability SamplingMessage
+    SamplingMessageContentBlock SamplingRole SamplingToolsCapability ServerCapabilities ServerNotification
+    ServerRequest ServerResult ServerSession SetLevelRequest StdioServerParameters StopReason SubscribeRequest Tool
+    ToolChoice ToolResultContent ToolUseContent ToolsCapability UnsubscribeRequest UrlElicitationRequiredError
+    stdio_client stdio_server
 """
 
 NAMES = {
     "mcp": set(MCP.split()),
-    "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"},
+    "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"}
+    | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
+    | {"InputRequiredRoundsExceededError"},
     "mcp.server": {"CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"},
 }
 
 DOCUMENTED = {
-    "mcp": NAMES["mcp"] | {"InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp": NAMES["mcp"] | {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": NAMES["mcp.client"]
-    | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
-    | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"}
-    | {"InputRequiredRoundsExceededError"},
+    | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"},
     "mcp.server": NAMES["mcp.server"] | {"MCPServer"},
 }
 
 MISSING = {
-    "mcp": {"InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp": {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": DOCUMENTED["mcp.client"] - NAMES["mcp.client"],
     "mcp.server": {"MCPServer"},
 }

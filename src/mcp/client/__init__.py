@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING
 from mcp.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from mcp.client.caching import CacheConfig as CacheConfig
+    from mcp.client.caching import CacheEntry as CacheEntry
+    from mcp.client.caching import CacheKey as CacheKey
+    from mcp.client.caching import CacheMode as CacheMode
+    from mcp.client.caching import InMemoryResponseCacheStore as InMemoryResponseCacheStore
+    from mcp.client.caching import ResponseCacheStore as ResponseCacheStore
     from mcp.client.callbacks import ClientRequestContext as ClientRequestContext
     from mcp.client.client import Client as Client
     from mcp.client.connect import Transport as Transport
@@ -13,22 +19,34 @@ if TYPE_CHECKING:
     from mcp.client.session import IncomingMessage as IncomingMessage
 
 __all__ = [
+    "CacheConfig",
+    "CacheEntry",
+    "CacheKey",
+    "CacheMode",
     "Client",
     "ClientRequestContext",
     "ClientSession",
+    "InMemoryResponseCacheStore",
     "IncomingMessage",
     "InputRequiredRoundsExceededError",
+    "ResponseCacheStore",
     "Transport",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "CacheConfig": "mcp.client.caching",
+        "CacheEntry": "mcp.client.caching",
+        "CacheKey": "mcp.client.caching",
+        "CacheMode": "mcp.client.caching",
         "Client": "mcp.client.client",
         "ClientRequestContext": "mcp.client.callbacks",
         "ClientSession": "mcp.client.session",
+        "InMemoryResponseCacheStore": "mcp.client.caching",
         "IncomingMessage": "mcp.client.session",
         "InputRequiredRoundsExceededError": "mcp.client.input_rounds",
+        "ResponseCacheStore": "mcp.client.caching",
         "Transport": "mcp.client.connect",
     },
 )

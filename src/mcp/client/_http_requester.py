@@ -165,7 +165,7 @@ class HTTPRequester:
         headers = _headers(method, params, self._version, options.headers)
         reader = LoneAnswerReader(id, meta.get("progressToken"), options, self.connection.max_size, self._sink)
         body = encode_request(id, method, params)
-        read_timeout = self.connection.read_timeout(options.timeout)
+        read_timeout = self.connection.read_timeout(options.limit)
         return await self._calls.run(method, options.limit, self._post, body, headers, read_timeout, reader.read)
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:

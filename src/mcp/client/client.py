@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mcp import types
+from mcp.client.cache_setup import DEFAULT_CACHE, LateCache, check_cache, open_cache
+from mcp.client.cacheable_verbs import CacheableVerbs
 from mcp.client.callbacks import (
     ElicitationFnT,
     ListRootsFnT,
@@ -20,7 +22,6 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import Transport, open_requester
-from mcp.client.deprecated_verbs import DeprecatedVerbs
 from mcp.client.input_rounds import ResultT, Try, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
@@ -29,6 +30,8 @@ from mcp.engine.supervisor import Held
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
+    from mcp.client.caching import CacheConfig
+    from mcp.client.response_cache import ClientResponseCache
     from mcp.client.stdio import StdioServerParameters
     from mcp.engine.memory import LocalServer
 
@@ -39,11 +42,9 @@ logger = logging.getLogger(__name__)
 ConnectMode = Literal["legacy", "auto"] | str
 """How to settle the protocol version: by asking ("auto"), by a handshake ("legacy"), or as given ("2026-07-28")."""
 
-CacheMode = Literal["use", "refresh", "bypass"]
-
 
 @dataclass
-class Client(DeprecatedVerbs):
+class Client(CacheableVerbs):
     """A client of one server.
 
         async with Client("http://localhost:8000/mcp") as client:
@@ -78,12 +79,15 @@ class Client(DeprecatedVerbs):
         input_required_max_rounds: How often the server may ask for input before it answers a call. What it asks goes
             to the callbacks above (revision 2026-07-28; specification: basic/patterns/mrtr).
         extensions: Client extensions. Not built yet: raises.
-        cache: How to cache results. Nothing is cached yet; None and the default are the same.
+        cache: How to cache listings and resources whose server says how long they stay fresh; see `CacheConfig`. None
+            and False cache nothing (specification: server/utilities/caching).
         validate_output: What to do about a tool's result that breaks its output schema: raise ("error"), log ("warn"),
             or not look ("off").
 
     Raises:
-        ValueError: `mode`, `log_level` or `validate_output` is not one of the above.
+        ValueError: `mode`, `log_level` or `validate_output` is not one of the above, or `cache` has a store, and
+            nothing says what server the results there are from.
+        TypeError: `cache` is no `CacheConfig`.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -104,18 +108,18 @@ class Client(DeprecatedVerbs):
     elicitation_callback: ElicitationFnT | None = field(default=None, kw_only=True)
     input_required_max_rounds: int = field(default=10, kw_only=True)
     extensions: Sequence[Any] | None = field(default=None, kw_only=True)
-    cache: Any = field(default=None, kw_only=True)
+    cache: CacheConfig | Literal[False] | None = field(default=DEFAULT_CACHE, kw_only=True)
     validate_output: ValidateOutput = field(default="error", kw_only=True)
 
     _held: Held[ClientSession] | None = field(init=False, default=None, repr=False)
     _session: ClientSession | None = field(init=False, default=None, repr=False)
+    _response_cache: ClientResponseCache | LateCache | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         _check_mode(self.mode)
         if self.extensions:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
-        if self.cache is not None:
-            raise NotImplementedError("client-side caching is not part of this version of the library yet")
+        check_cache(self.cache, self.server)
         if self.validate_output not in ("error", "warn", "off"):
             raise ValueError(f"validate_output must be 'error', 'warn' or 'off', got {self.validate_output!r}")
         if self.log_level is not None and self.log_level not in get_args(types.LoggingLevel):
@@ -144,6 +148,9 @@ class Client(DeprecatedVerbs):
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[ClientSession, None]:
+        cache = self._response_cache = (
+            open_cache(self.cache, self.server, lambda: session.protocol_version) if self.cache else None
+        )
         session = ClientSession(
             read_timeout_seconds=self.read_timeout_seconds,
             sampling_callback=self.sampling_callback,
@@ -159,6 +166,7 @@ class Client(DeprecatedVerbs):
             ),
             output_schemas=OutputSchemas(self.validate_output),
             reset_timeout_on_progress=self.reset_timeout_on_progress,
+            on_notification=cache and cache.on_notification,
         )
         async with session:
             await settle_version(session, self.mode, self.prior_discover, self.probe_seconds)
@@ -200,107 +208,6 @@ class Client(DeprecatedVerbs):
         return self.session.instructions
 
     # Verbs.
-
-    async def list_tools(
-        self,
-        *,
-        cursor: str | None = None,
-        meta: types.RequestParamsMeta | None = None,
-        cache_mode: CacheMode = "use",
-    ) -> types.ListToolsResult:
-        """Lists one page of the server's tools.
-
-        Args:
-            cursor: The `next_cursor` of the page before; None is the first page.
-            meta: The request's `_meta`.
-            cache_mode: How to use the client's cache; without one it changes nothing.
-
-        Raises:
-            MCPError: The server answered with an error.
-        """
-        return await self.session.list_tools(params=_page(cursor, meta))
-
-    async def list_prompts(
-        self,
-        *,
-        cursor: str | None = None,
-        meta: types.RequestParamsMeta | None = None,
-        cache_mode: CacheMode = "use",
-    ) -> types.ListPromptsResult:
-        """Lists one page of the server's prompts.
-
-        Args:
-            cursor: The `next_cursor` of the page before; None is the first page.
-            meta: The request's `_meta`.
-            cache_mode: How to use the client's cache; without one it changes nothing.
-
-        Raises:
-            MCPError: The server answered with an error.
-        """
-        return await self.session.list_prompts(params=_page(cursor, meta))
-
-    async def list_resources(
-        self,
-        *,
-        cursor: str | None = None,
-        meta: types.RequestParamsMeta | None = None,
-        cache_mode: CacheMode = "use",
-    ) -> types.ListResourcesResult:
-        """Lists one page of the server's resources.
-
-        Args:
-            cursor: The `next_cursor` of the page before; None is the first page.
-            meta: The request's `_meta`.
-            cache_mode: How to use the client's cache; without one it changes nothing.
-
-        Raises:
-            MCPError: The server answered with an error.
-        """
-        return await self.session.list_resources(params=_page(cursor, meta))
-
-    async def list_resource_templates(
-        self,
-        *,
-        cursor: str | None = None,
-        meta: types.RequestParamsMeta | None = None,
-        cache_mode: CacheMode = "use",
-    ) -> types.ListResourceTemplatesResult:
-        """Lists one page of the server's resource templates.
-
-        Args:
-            cursor: The `next_cursor` of the page before; None is the first page.
-            meta: The request's `_meta`.
-            cache_mode: How to use the client's cache; without one it changes nothing.
-
-        Raises:
-            MCPError: The server answered with an error.
-        """
-        return await self.session.list_resource_templates(params=_page(cursor, meta))
-
-    async def read_resource(
-        self,
-        uri: str,
-        *,
-        input_responses: types.InputResponses | None = None,
-        request_state: str | None = None,
-        meta: types.RequestParamsMeta | None = None,
-        cache_mode: CacheMode = "use",
-    ) -> types.ReadResourceResult:
-        """Reads a resource.
-
-        Args:
-            uri: The resource.
-            input_responses: Answers to what an earlier try asked for.
-            request_state: The state that the earlier try returned.
-            meta: The request's `_meta`.
-            cache_mode: How to use the client's cache; without one it changes nothing.
-
-        Raises:
-            MCPError: The server answered with an error, or a callback refused to answer what it asked.
-            InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
-        """
-        once = partial(self.session.read_resource, str(uri), meta=meta, allow_input_required=True)
-        return await self._in_rounds(once, input_responses, request_state)
 
     async def call_tool(
         self,
@@ -405,12 +312,6 @@ class Client(DeprecatedVerbs):
             NotImplementedError: Always.
         """
         raise NotImplementedError("subscriptions are not part of this version of the library yet")
-
-
-def _page(cursor: str | None, meta: types.RequestParamsMeta | None) -> types.PaginatedRequestParams | None:
-    if cursor is None and meta is None:
-        return None
-    return types.PaginatedRequestParams(cursor=cursor, _meta=meta)
 
 
 def _check_mode(mode: str) -> None:

@@ -14,6 +14,7 @@ from mcp.client.callbacks import LoggingFnT, MessageHandlerFnT
 from mcp.client.role import ClientPeer, ClientRole
 from mcp.engine.dispatch import Reply
 from mcp.engine.exchange import Exchange
+from mcp.engine.requester import NotificationSink
 from mcp.protocol.codec import DecodeError, Request
 from mcp.protocol.eras import BATCHING_VERSION
 from mcp.shared.exceptions import MCPError
@@ -33,6 +34,7 @@ class Inbound:
     Args:
         logging_callback: Takes log messages.
         message_handler: Takes every notification, and what arrives that is no message.
+        on_notification: Sees every notification before the callbacks do.
 
     Attributes:
         role: Answers questions; None refuses them.
@@ -41,9 +43,15 @@ class Inbound:
             forgotten that; None where nothing does.
     """
 
-    def __init__(self, logging_callback: LoggingFnT | None, message_handler: MessageHandlerFnT | None) -> None:
+    def __init__(
+        self,
+        logging_callback: LoggingFnT | None,
+        message_handler: MessageHandlerFnT | None,
+        on_notification: NotificationSink | None = None,
+    ) -> None:
         self._logging_callback = logging_callback
         self._message_handler = message_handler
+        self._on_notification = on_notification
         self.role: ClientRole | None = None
         self.version: str | None = None
         self.renewal: Callable[[], Callable[[], Awaitable[None]]] | None = None
@@ -66,6 +74,8 @@ class Inbound:
 
     async def __call__(self, method: str, params: dict[str, Any] | None) -> None:
         """Takes one notification."""
+        if self._on_notification is not None:
+            await self._on_notification(method, params)
         if self._logging_callback is None and self._message_handler is None:
             return
         spec = METHODS.get(method)

@@ -18,7 +18,7 @@ from mcp.protocol.results import InvalidResultError
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-__all__ = ["InputRequiredRoundsExceededError", "Try", "in_rounds"]
+__all__ = ["InputRequiredRoundsExceededError", "Try", "further_rounds", "in_rounds"]
 
 ResultT_co = TypeVar("ResultT_co", bound=BaseModel, covariant=True)
 ResultT = TypeVar("ResultT", bound=BaseModel)
@@ -74,23 +74,37 @@ async def in_rounds(
         InputRequiredRoundsExceededError: It asked more often.
         MCPError: It answered with an error, or a callback refused with one.
     """
+    result = await once(input_responses=input_responses, request_state=request_state)
+    if isinstance(result, types.InputRequiredResult):
+        return await further_rounds(session, once, result, max_rounds)
+    return result
+
+
+async def further_rounds(
+    session: ClientSession, once: Try[ResultT], asked: types.InputRequiredResult, max_rounds: int
+) -> ResultT:
+    """Makes a request again, after the server has asked for input, until there is a result; see `in_rounds`.
+
+    Args:
+        session: Its callbacks answer what is asked.
+        once: Makes the request.
+        asked: What the server needs.
+        max_rounds: How often it may ask, this time included.
+    """
     pause = FIRST_PAUSE_SECONDS
-    rounds = 0
-    while True:
-        result = await once(input_responses=input_responses, request_state=request_state)
-        if not isinstance(result, types.InputRequiredResult):
-            return result
-        if rounds >= max_rounds:
-            raise InputRequiredRoundsExceededError(max_rounds)
-        rounds += 1
-        request_state = result.request_state
-        if result.input_requests:
-            input_responses = await _answers(session, result.input_requests)
+    for _ in range(max_rounds):
+        input_responses = None
+        if asked.input_requests:
+            input_responses = await _answers(session, asked.input_requests)
         else:
             # "Not yet": asked again at once, a server that waits for something would be asked without rest.
-            input_responses = None
             await anyio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+        result = await once(input_responses=input_responses, request_state=asked.request_state)
+        if not isinstance(result, types.InputRequiredResult):
+            return result
+        asked = result
+    raise InputRequiredRoundsExceededError(max_rounds)
 
 
 async def _answers(session: ClientSession, questions: types.InputRequests) -> types.InputResponses:

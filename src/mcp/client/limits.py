@@ -59,8 +59,9 @@ async def request_extended_by_progress(
         MCPError: See `Requester.request`.
     """
     limit = DEFAULT_TIMEOUT_SECONDS if options.timeout is None else max(options.timeout, 0.0)
+    bound = max(limit, MAX_TIMEOUT_SECONDS)
     started = anyio.current_time()
-    end = started + max(limit, MAX_TIMEOUT_SECONDS)
+    end = started + bound
     report = options.on_progress
 
     async def extend(progress: dict[str, Any]) -> None:
@@ -69,7 +70,7 @@ async def request_extended_by_progress(
             await report(progress)
 
     with anyio.CancelScope(deadline=started + limit) as scope:
-        # What is unlimited here is limited by the scope.
-        unlimited = options._replace(timeout=None, bound=None, on_progress=extend)
-        return await requester.request(id, method, params, unlimited)
-    raise RequestTimeoutError(method, limit if scope.deadline < end else end - started)
+        # What is earlier than the bound is up to the scope.
+        extended = options._replace(timeout=None, bound=bound, on_progress=extend)
+        return await requester.request(id, method, params, extended)
+    raise RequestTimeoutError(method, limit if scope.deadline < end else bound)

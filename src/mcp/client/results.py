@@ -50,7 +50,7 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
     """
     kind = raw.get("resultType", "complete")
     if kind == "complete":
-        return parse(raw)
+        return _parsed(raw, parse)
     if kind != "input_required":
         raise MalformedResultError(method, f"resultType {kind!r} is not one that this client knows")
     spec = METHODS.get(method)
@@ -63,6 +63,17 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
         f"the server needs input to go on with {method!r}: the methods of Client give it what the callbacks answer, "
         "and allow_input_required=True returns what it asks for"
     )
+
+
+def _parsed(raw: dict[str, Any], parse: Parser[T]) -> T:
+    try:
+        return parse(raw)
+    except ValidationError:
+        # Specification: server/utilities/caching, "If ttlMs is negative, clients SHOULD ignore it and treat it as 0".
+        ttl_ms = raw.get("ttlMs")
+        if isinstance(ttl_ms, (int, float)) and ttl_ms < 0:
+            return parse({**raw, "ttlMs": 0})
+        raise
 
 
 def own_result_of(method: str, raw: dict[str, Any], parse: Parser[T]) -> T:

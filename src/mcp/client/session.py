@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import anyio
@@ -85,8 +86,16 @@ class ClientSession(HandshakeVerbs):
             params: Which page, and `_meta`.
         """
         result: types.ListToolsResult = await self._list("tools/list", types.ListToolsResult, params)
-        self._schemas.absorb(result.tools)
+        self.learn_tools(result.tools)
         return result
+
+    def learn_tools(self, tools: Iterable[types.Tool]) -> None:
+        """Takes note of the output schemas of tools, wherever their listing has come from.
+
+        Args:
+            tools: The tools.
+        """
+        self._schemas.absorb(tools)
 
     async def list_prompts(self, *, params: types.PaginatedRequestParams | None = None) -> types.ListPromptsResult:
         """Lists one page of the server's prompts.

@@ -32,7 +32,7 @@ from mcp.client.output_schema import OutputSchemas
 from mcp.client.results import parser_of, result_of
 from mcp.client.role import ClientRole
 from mcp.client.server_facts import ServerFacts
-from mcp.engine.requester import CallOptions, Requester
+from mcp.engine.requester import CallOptions, NotificationSink, Requester
 from mcp.protocol.trees import is_object
 from mcp.shared.exceptions import HTTPResponseError, MCPError
 from mcp.types.jsonrpc import UNSUPPORTED_PROTOCOL_VERSION
@@ -88,6 +88,7 @@ class SessionCore(Outbound):
         output_schemas: Checks what tools return; a new one in mode "error" when left out.
         reset_timeout_on_progress: Whether the time limit of a request starts again with each progress report, up to
             `MAX_TIMEOUT_SECONDS` in all. It asks the server for progress with every request.
+        on_notification: Sees every notification, in wire form, before the callbacks do.
 
     Raises:
         NotImplementedError: An argument asks for something that is not built yet.
@@ -114,6 +115,7 @@ class SessionCore(Outbound):
         connector: Connector | None = None,
         output_schemas: OutputSchemas | None = None,
         reset_timeout_on_progress: bool = False,
+        on_notification: NotificationSink | None = None,
     ) -> None:
         if result_claims or notification_bindings:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
@@ -121,7 +123,7 @@ class SessionCore(Outbound):
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress)
-        self._inbound = Inbound(logging_callback, message_handler)
+        self._inbound = Inbound(logging_callback, message_handler, on_notification)
         self._inbound.renewal = self._renewing
         self._inbound.role = self._role = ClientRole(
             cast("ClientSession", self),

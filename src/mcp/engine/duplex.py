@@ -117,7 +117,14 @@ class Duplex:
         self._ids = count(1)
         self._notifications: deque[tuple[Notification | DecodeError, Origin | None]] = deque()
         self._delivering = False
+        self._notified_now: _DuplexExchange | None = None
         self._reader_sent = False
+
+    @property
+    def working(self) -> bool:
+        """Whether a handler runs that does not wait for the peer to answer it."""
+        notified = self._notified_now
+        return self._running.working or (notified is not None and not notified.waits_for_peer)
 
     # Outwards.
 
@@ -337,10 +344,13 @@ class Duplex:
                 if isinstance(item, DecodeError):
                     await self._side.disturbed(item)
                     continue
-                can_ask = self._side.may_ask(item)
-                await self._side.notified(item, _DuplexExchange(self, None, origin, can_ask=can_ask))
+                exchange = _DuplexExchange(self, None, origin, can_ask=self._side.may_ask(item))
+                self._notified_now = exchange
+                await self._side.notified(item, exchange)
+                self._notified_now = None
         finally:
             self._delivering = False
+            self._notified_now = None
 
 
 def _refusal(request: Request, problem: MCPError) -> Reply:
@@ -366,7 +376,7 @@ class _BatchAnswers:
 class _DuplexExchange(OneWayExchange):
     """The way back of one message."""
 
-    __slots__ = ("_duplex", "_id", "_may_ask", "_open")
+    __slots__ = ("_asking", "_duplex", "_id", "_may_ask", "_open")
 
     def __init__(self, duplex: Duplex, id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
         super().__init__(origin or NOWHERE)
@@ -374,6 +384,12 @@ class _DuplexExchange(OneWayExchange):
         self._id = id
         self._open = True
         self._may_ask = can_ask
+        self._asking = 0
+
+    @property
+    def waits_for_peer(self) -> bool:
+        """Whether a question is not answered yet."""
+        return self._asking > 0
 
     @property
     def can_ask(self) -> bool:
@@ -406,4 +422,8 @@ class _DuplexExchange(OneWayExchange):
             self._duplex.check()
             raise NoBackChannelError(method)
         related = self._id if self._open else None
-        return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)
+        self._asking += 1
+        try:
+            return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)
+        finally:
+            self._asking -= 1

@@ -129,13 +129,13 @@ async def serve(handler: Handler) -> AsyncGenerator[Server, None]:
 async def _read_request(received: BufferedByteReceiveStream) -> Posted | None:
     try:
         head = await received.receive_until(b"\r\n\r\n", 65536)
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ")
+        pairs = [line.partition(": ") for line in lines]
+        headers = {name.lower(): value for name, _, value in pairs}
+        body = await received.receive_exactly(int(headers.get("content-length", "0")))
     except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError):
         return None
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, target, _ = first.split(" ")
-    pairs = [line.partition(": ") for line in lines]
-    headers = {name.lower(): value for name, _, value in pairs}
-    body = await received.receive_exactly(int(headers.get("content-length", "0")))
     return Posted(method, target, headers, [name.lower() for name, _, _ in pairs], body)
 
 

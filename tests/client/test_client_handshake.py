@@ -477,6 +477,31 @@ async def test_a_client_answers_what_its_revision_has(version: str, method: str,
             assert (answer.error.code if isinstance(answer, types.JSONRPCError) else None) == code
 
 
+@pytest.mark.parametrize(
+    ("params", "problem"),
+    [
+        ({}, "form.message: Field required (and 1 more)"),
+        ({"mode": "url", "message": "?"}, "url.url: Field required"),
+        ({"mode": "dance"}, "params: Input tag 'dance' found"),
+    ],
+)
+async def test_what_is_wrong_with_a_question_is_told_of_its_own_kind(params: dict[str, Any], problem: str) -> None:
+    async def never(*_: Any) -> Any:
+        raise AssertionError("never asked")
+
+    with Peer() as peer:
+        async with ClientSession(peer.read, peer.write, elicitation_callback=never) as session:
+            async with anyio.create_task_group() as group:
+                group.start_soon(session.initialize)
+                await peer.answer(await peer.request(), greeting("2025-11-25"))
+                await peer.next()
+            await peer.say(types.JSONRPCRequest(jsonrpc="2.0", id=7, method="elicitation/create", params=params))
+            answer = await peer.reply()
+    assert isinstance(answer, types.JSONRPCError)
+    assert answer.error.code == types.INVALID_PARAMS
+    assert f"Invalid request parameters: {problem}" in answer.error.message
+
+
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18"])
 async def test_a_batch_of_questions_is_answered_with_a_batch_where_there_are_batches(version: str) -> None:
     ours, theirs = memory_links()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -131,8 +131,11 @@ class ClientRole:
 
 @cache
 def _params_parser(spec: Method) -> Callable[[Any], Any]:
-    # An adapter, since the params of an elicitation are a union.
-    return TypeAdapter[Any](cast("Any", spec.params_type)).validate_python
+    from mcp.types.elicitation import TaggedElicitRequestParams
+
+    # An adapter, since the params of an elicitation are a union; by its tag, what is wrong with one is told of one.
+    kind: Any = TaggedElicitRequestParams if spec.name == "elicitation/create" else spec.params_type
+    return TypeAdapter[Any](kind).validate_python
 
 
 async def _pong(context: QuestionContext, params: Any) -> types.EmptyResult:

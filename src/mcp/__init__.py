@@ -6,6 +6,7 @@ from mcp.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mcp.client.client import Client as Client
+    from mcp.client.input_rounds import InputRequiredRoundsExceededError as InputRequiredRoundsExceededError
     from mcp.client.session import ClientSession as ClientSession
     from mcp.client.session_group import ClientSessionGroup as ClientSessionGroup
     from mcp.client.stdio import StdioServerParameters as StdioServerParameters

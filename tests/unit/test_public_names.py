@@ -8,7 +8,8 @@ MCP = """
     CallToolRequest Client ClientCapabilities ClientNotification ClientRequest ClientResult ClientSession
     ClientSessionGroup CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData
     GetPromptRequest GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult
-    InitializedNotification JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult
+    InitializedNotification InputRequiredRoundsExceededError
+    JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult
     ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification
     MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest
     ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability RootsCapability SamplingCapability
@@ -20,21 +21,21 @@ MCP = """
 
 NAMES = {
     "mcp": set(MCP.split()),
-    "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"},
+    "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"}
+    | {"InputRequiredRoundsExceededError"},
     "mcp.server": {"CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"},
 }
 
 DOCUMENTED = {
-    "mcp": NAMES["mcp"] | {"InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp": NAMES["mcp"] | {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": NAMES["mcp.client"]
     | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
-    | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"}
-    | {"InputRequiredRoundsExceededError"},
+    | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"},
     "mcp.server": NAMES["mcp.server"] | {"MCPServer"},
 }
 
 MISSING = {
-    "mcp": {"InputRequiredRoundsExceededError", "InvalidUriTemplate", "UriTemplate"},
+    "mcp": {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": DOCUMENTED["mcp.client"] - NAMES["mcp.client"],
     "mcp.server": {"MCPServer"},
 }

@@ -1,0 +1,40 @@
+"""The responses of an endpoint that stand until somebody ends them."""
+
+from collections.abc import Callable, Hashable
+
+from mcp.server.shutdown import ShutdownWatch
+
+__all__ = ["StandingStreams"]
+
+
+class StandingStreams:
+    """Ends streams politely when the application, or the process, is told to stop.
+
+    An HTTP server lets responses that are under way come to their end, and waits for that; these would never.
+    """
+
+    def __init__(self) -> None:
+        self._ends: dict[Hashable, Callable[[], None]] = {}
+        self._shutdown = ShutdownWatch(lambda: bool(self._ends), self.end_all)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def add(self, stream: Hashable, end: Callable[[], None]) -> None:
+        """Takes note of a stream.
+
+        Args:
+            stream: What `discard` knows it by.
+            end: Ends it soon. Never raises.
+        """
+        self._ends[stream] = end
+        self._shutdown.start()
+
+    def discard(self, stream: Hashable) -> None:
+        """Forgets a stream that has ended; does nothing for one that it does not know."""
+        self._ends.pop(stream, None)
+
+    def end_all(self) -> None:
+        """Ends every stream."""
+        for end in tuple(self._ends.values()):
+            end()

@@ -25,6 +25,7 @@ from mcp.client.input_rounds import ResultT, Try, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
+from mcp.client.subscriptions import Subscription, listen
 from mcp.engine.supervisor import Held
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -396,13 +397,37 @@ class Client(DeprecatedVerbs):
         prompts_list_changed: bool = False,
         resources_list_changed: bool = False,
         resource_subscriptions: Sequence[str] = (),
-    ) -> AbstractAsyncContextManager[Any]:
-        """Watches for changes. Not built yet.
+    ) -> AbstractAsyncContextManager[Subscription]:
+        """Watches for changes. A function `listen` of `mcp.client.subscriptions` does the same on a `ClientSession`.
+
+            async with client.listen(resource_subscriptions=["board://sprint"]) as subscription:
+                async for event in subscription:
+                    ...
+
+        Entering waits until the server acknowledges: no change from then on is missed. Leaving ends the subscription.
+
+        Args:
+            tools_list_changed: Whether to be told that the list of tools changed.
+            prompts_list_changed: Whether to be told that the list of prompts changed.
+            resources_list_changed: Whether to be told that the list of resources changed.
+            resource_subscriptions: The URIs of the resources whose changes to be told of.
+
+        Returns:
+            A context manager; see `Subscription` for what it yields. Entering it raises `ListenNotSupportedError` on a
+            connection of a handshake revision, `MCPError` if the server refuses or the connection fails, and
+            `TimeoutError` if the server does not acknowledge within `read_timeout_seconds` (five minutes, when left
+            out).
 
         Raises:
-            NotImplementedError: Always.
+            RuntimeError: The client is not entered.
         """
-        raise NotImplementedError("subscriptions are not part of this version of the library yet")
+        return listen(
+            self.session,
+            tools_list_changed=tools_list_changed,
+            prompts_list_changed=prompts_list_changed,
+            resources_list_changed=resources_list_changed,
+            resource_subscriptions=resource_subscriptions,
+        )
 
 
 def _page(cursor: str | None, meta: types.RequestParamsMeta | None) -> types.PaginatedRequestParams | None:

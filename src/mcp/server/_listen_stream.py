@@ -29,11 +29,7 @@ class EncodedEvent(NamedTuple):
 
     @classmethod
     def of(cls, event: ServerEvent) -> EncodedEvent:
-        """Encodes an event, once for all streams.
-
-        Raises:
-            EncodeError: Its URI has no JSON form.
-        """
+        """Encodes an event, once for all streams. Its URI has come over a wire, in a filter, so it has a JSON form."""
         method, params = event_to_wire(event, {SUBSCRIPTION_ID_META_KEY: _ID_MARK})
         # The first one is ours: whatever else is in the params stands behind their `_meta`.
         before, after = encode_notification(method, params).split(dumps(_ID_MARK), 1)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio.lowlevel
 
 from mcp.engine.reactor import Reactor, current_reactor
-from mcp.protocol.codec import EncodeError
 from mcp.server._listen_stream import EncodedEvent, ListenStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import (
@@ -209,11 +208,7 @@ class ListenHandler:
         takers = [stream for stream in self._streams if stream.wants(event)]
         if not takers:
             return
-        try:
-            encoded = EncodedEvent.of(event)
-        except EncodeError as error:
-            logger.error("dropped the event %r, which %s", event, error)
-            return
+        encoded = EncodedEvent.of(event)
         for stream in takers:
             if not stream.push(encoded):
                 logger.warning(

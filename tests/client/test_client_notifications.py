@@ -7,10 +7,13 @@ import anyio
 import house
 import pytest
 from house import Target
+from played_server import Peer
 
-from mcp import Client, types
-from mcp.client import IncomingMessage
+from mcp import Client, MCPError, types
+from mcp.client import ClientSession, IncomingMessage
+from mcp.protocol.codec import DecodeError
 from mcp.server import Server
+from mcp.types import INVALID_REQUEST, JSONRPCNotification
 
 pytestmark = pytest.mark.anyio
 
@@ -171,3 +174,56 @@ async def test_a_malformed_notification_is_dropped_with_a_warning(caplog: pytest
         await client.call_tool("any")
     assert every.heard == []
     assert "dropped a malformed notifications/resources/updated" in caplog.text
+
+
+async def test_what_a_transport_has_in_the_place_of_a_message_reaches_the_handler_in_its_place() -> None:
+    every = Ear(3)
+    broken = ValueError("half a line")
+    with Peer() as server:
+        async with ClientSession(server.read, server.write, message_handler=every.handle):
+            await server.say(JSONRPCNotification(jsonrpc="2.0", method="notifications/tools/list_changed"))
+            await server.say(broken)
+            await server.say(JSONRPCNotification(jsonrpc="2.0", method="notifications/prompts/list_changed"))
+            with anyio.fail_after(10):
+                await every.enough.wait()
+    assert every.heard[1] is broken
+    assert [type(one) for one in every.heard] == [
+        types.ToolListChangedNotification,
+        ValueError,
+        types.PromptListChangedNotification,
+    ]
+
+
+async def test_a_handler_that_raises_what_it_is_told_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    every = Ear(2)
+
+    async def pass_on(message: IncomingMessage) -> None:
+        await every.handle(message)
+        if isinstance(message, Exception):
+            raise message
+
+    with Peer() as server:
+        async with ClientSession(server.read, server.write, message_handler=pass_on):
+            await server.say(ValueError("half a line"))
+            await server.say(JSONRPCNotification(jsonrpc="2.0", method="notifications/prompts/list_changed"))
+            with anyio.fail_after(10):
+                await every.enough.wait()
+    assert "the callback for what is no message raised" in caplog.text
+
+
+async def test_a_broken_answer_fails_its_request_and_is_no_message_to_the_handler() -> None:
+    every = Ear()
+    with Peer() as server:
+
+        async def answer() -> None:
+            request = await server.request()
+            await server.say(DecodeError(INVALID_REQUEST, "no result", response_id=request.id))
+
+        async with (
+            ClientSession(server.read, server.write, message_handler=every.handle) as session,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(answer)
+            with pytest.raises(MCPError, match="no result"):
+                await session.send_ping()
+    assert every.heard == []

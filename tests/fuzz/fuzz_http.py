@@ -1,13 +1,25 @@
 """The `http` target: requests straight into the ASGI application, as no decent client would send them."""
 
 import asyncio
+import atexit
 import json
 from collections.abc import Mapping
 from random import Random
 from typing import Any, Final
 
 from fuzz_parsers import target
-from fuzz_server import FRAGMENTS, LOOP, META, SERVER, check_answer, check_nothing_broke, distorted, request, run
+from fuzz_server import (
+    FRAGMENTS,
+    LOOP,
+    META,
+    MOST_SECONDS,
+    SERVER,
+    check_answer,
+    check_nothing_broke,
+    distorted,
+    request,
+    run,
+)
 
 from mcp.protocol.codec import DecodeError, Message, Notification, Request, decode
 from mcp.protocol.sse import SSEParser
@@ -147,7 +159,7 @@ class _Client:
 
 
 def _started() -> Any:
-    """The application, its lifespan entered."""
+    """The application, its lifespan entered, to be left at the end of the program."""
     app: Any = SERVER.streamable_http_app(max_request_body_size=MOST_BYTES)
     ready = LOOP.create_future()
     inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -157,12 +169,18 @@ def _started() -> Any:
             ready.set_result(message["type"])
 
     inbox.put_nowait({"type": "lifespan.startup"})
-    _BACKGROUND.append(LOOP.create_task(app({"type": "lifespan"}, inbox.get, send)))
+    lifespan = LOOP.create_task(app({"type": "lifespan"}, inbox.get, send))
     assert LOOP.run_until_complete(ready) == "lifespan.startup.complete"
+
+    def stop() -> None:
+        inbox.put_nowait({"type": "lifespan.shutdown"})
+        LOOP.run_until_complete(asyncio.wait_for(lifespan, MOST_SECONDS))
+        LOOP.close()
+
+    atexit.register(stop)
     return app
 
 
-_BACKGROUND: Final[list[asyncio.Task[None]]] = []
 _APPLICATION: Final = _started()
 GOOD: Final = _parsed(CORPUS[1])[2:]
 

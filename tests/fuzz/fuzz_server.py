@@ -16,7 +16,18 @@ from mcp import MCPError, types
 from mcp.protocol.trees import is_object
 from mcp.server import Server, ServerRequestContext
 
-__all__ = ["FRAGMENTS", "LOOP", "META", "SERVER", "check_answer", "check_nothing_broke", "distorted", "request", "run"]
+__all__ = [
+    "FRAGMENTS",
+    "LOOP",
+    "META",
+    "MOST_SECONDS",
+    "SERVER",
+    "check_answer",
+    "check_nothing_broke",
+    "distorted",
+    "request",
+    "run",
+]
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any]

@@ -20,6 +20,7 @@ from asking import (
     sample,
 )
 from doing import Received, server_that
+from link_wire import on_a_link
 from wire import Context, send
 
 from mcp import types
@@ -81,6 +82,38 @@ async def test_a_user_is_sent_to_a_url_and_told_when_that_is_done() -> None:
         ("notifications/elicitation/complete", {"elicitationId": "payment-1"}),
         ("notifications/elicitation/complete", {"elicitationId": "payment-2"}),
     ]
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+async def test_a_client_is_not_asked_what_its_revision_does_not_have(version: str) -> None:
+    failures: list[MCPError] = []
+
+    async def ask(ctx: Context) -> None:
+        for attempt in (ctx.session.elicit_form("?", SCHEMA), ctx.session.elicit_url("?", "https://a.example", "1")):
+            with pytest.raises(MCPError) as raised:
+                await attempt
+            failures.append(raised.value)
+        request = types.ElicitRequest(params=types.ElicitRequestFormParams(message="?", requested_schema=SCHEMA))
+        with pytest.raises(MCPError) as raised:
+            await ctx.session.send_request(request, types.ElicitResult)
+        failures.append(raised.value)
+
+    async with on_a_link(server_that(ask)) as wire:
+        await wire.initialize(version)
+        answer = await wire.ask(1, "acme/do", {})
+        assert "result" in answer
+    expected = (-32601, f"Revision {version}, which the client speaks, has no elicitation/create")
+    assert [(failure.code, failure.message) for failure in failures] == [expected] * 3
+
+
+async def test_unless_it_says_that_it_can_be_asked() -> None:
+    async def ask(ctx: Context) -> None:
+        await ctx.session.elicit_form("?", SCHEMA)
+
+    async with on_a_link(server_that(ask)) as wire:
+        await wire.initialize("2025-03-26", {"elicitation": {}})
+        wire.say("acme/do", {}, id=1)
+        assert (await wire.next())["method"] == "elicitation/create"
 
 
 # Roots, ping, and requests of any kind.

@@ -221,6 +221,7 @@ async def session_over(exchange: AskingExchange) -> Any:
     takes_tools = types.SamplingCapability(tools=types.SamplingToolsCapability())
     ctx = await context_of({}, sampling_callback=sample, sampling_capabilities=takes_tools)
     ctx.session._exchange = exchange
+    ctx.session.connection.protocol_version = "2025-11-25"
     return ctx.session
 
 

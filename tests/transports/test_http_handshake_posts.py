@@ -42,7 +42,7 @@ async def test_a_client_accepts_both_json_and_event_streams(accept: str | None) 
         for peer in (Peer(app), await joined(app)):
             answer = await peer.post(initialize(), accept=accept)
             text = "Not Acceptable: Client must accept both application/json and text/event-stream"
-            assert answer.error == (406, -32600, text)
+            assert answer.error == (406, -32600, f"{text}, got {accept or ''!r}")
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/*, text/*", "text/event-stream;q=0.5,application/json"])
@@ -56,7 +56,8 @@ async def test_where_every_answer_is_json_that_is_enough() -> None:
         peer = await joined(app, accept="application/json")
         assert (await peer.post(doing())).status == 200
         refused = await peer.post(doing(), accept="text/event-stream")
-        assert refused.error == (406, -32600, "Not Acceptable: Client must accept application/json")
+        text = "Not Acceptable: Client must accept application/json, got 'text/event-stream'"
+        assert refused.error == (406, -32600, text)
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain"])

@@ -5,10 +5,22 @@ from typing import Any
 
 import anyio
 import pytest
-from asgi_driver import Context, serving
-from handshake_driver import Gate, Peer, Store, answering, body, doing, initialize, joined, report, server_that
+from asgi_driver import Context, ask, calling, serving
+from handshake_driver import (
+    Gate,
+    Peer,
+    Store,
+    answering,
+    body,
+    doing,
+    initialize,
+    joined,
+    messages_of,
+    report,
+    server_that,
+)
 
-from mcp.server.streamable_http import EventCallback
+from mcp.server.streamable_http import EventCallback, EventMessage
 from mcp.types import JSONRPCMessage
 
 pytestmark = pytest.mark.anyio
@@ -125,9 +137,105 @@ async def test_a_store_that_fails_costs_the_ids_and_not_the_answers(caplog: pyte
         async with peer.posting(doing()) as post:
             events = [await post.event(), await post.event()]
         assert [set(event) for event in events] == [{"event", "data"}] * 2
-        assert (await peer.send("GET", last_event_id="1")).error == UNKNOWN
-    assert "storing an event failed" in caplog.text
-    assert "replaying the events after '1' failed" in caplog.text
+        # Not a fault of the id, so a client may try again.
+        assert (await peer.send("GET", last_event_id="1" * 500)).error == (500, -32603, "The event store failed")
+    assert "store_event failed; the event is sent without an id" in caplog.text
+    assert f"replay_events_after('{'1' * 63}) failed" in caplog.text
+
+
+class Odd(Store):
+    """Gives its events this id."""
+
+    def __init__(self, id: Any) -> None:
+        super().__init__()
+        self.id = id
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        await super().store_event(stream_id, message)
+        return self.id
+
+
+@pytest.mark.parametrize("id", [7, b"7", None, "", "a\nb", "a\0b", " a", "x" * 3 + "\r"])
+async def test_an_id_that_no_client_could_send_back_is_left_out(id: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(server_that(report), event_store=Odd(id)) as app:
+        peer = await joined(app)
+        async with peer.posting(doing()) as post:
+            events = [await post.event(), await post.event()]
+    assert [set(event) for event in events] == [{"event", "data"}] * 2
+    assert "the id of an event must be a printable str without blanks around it, got " in caplog.text
+
+
+async def test_a_replay_with_such_an_id_is_a_failure_of_the_store(caplog: pytest.LogCaptureFixture) -> None:
+    class Numbering(Store):
+        async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+            number: Any = 7
+            message = next(message for _, message in self.events if message is not None)
+            await send_callback(EventMessage(message, number))
+            return "unreached"
+
+    async with serving(server_that(), event_store=Numbering()) as app:
+        answer = await (await joined(app)).send("GET", last_event_id="1")
+    assert answer.error == (500, -32603, "The event store failed")
+    assert "without blanks around it, got 7" in caplog.text
+
+
+async def test_ids_may_be_any_text() -> None:
+    class Named(Store):
+        async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+            return "événement 日" + await super().store_event(stream_id, message)
+
+        async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+            return await super().replay_events_after(last_event_id.removeprefix("événement 日"), send_callback)
+
+    async with serving(server_that(report), event_store=Named()) as app:
+        peer = await joined(app)
+        async with peer.posting(doing()) as post:
+            first = await post.event()
+            await post.rest()
+        assert len(messages_of(await peer.send("GET", last_event_id=first["id"]))) == 2
+
+
+async def test_an_id_that_is_not_utf_8_names_no_event() -> None:
+    async with serving(server_that(), event_store=Forgetful()) as app:
+        peer = await joined(app)
+        headers = [*peer.headers(accept="text/event-stream"), (b"last-event-id", b"\xff")]
+        assert (await ask(app, headers, b"", verb="GET")).error == UNKNOWN
+
+
+class Forgetful(Store):
+    """Knows no id at all."""
+
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        assert last_event_id == "ÿ"
+        return None
+
+
+class Hanging(Store):
+    """Never replays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = anyio.Event()
+        self.ended = anyio.Event()
+
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        self.asked.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.ended.set()
+
+
+async def test_a_client_that_hangs_up_over_a_replay_that_hangs_ends_it() -> None:
+    store = Hanging()
+    async with serving(server_that(), event_store=store) as app:
+        peer = await joined(app)
+        async with calling(app, peer.headers(accept="text/event-stream", last_event_id="1"), b"", verb="GET") as call:
+            await store.asked.wait()
+            call.hang_up()
+            with anyio.fail_after(10):
+                await store.ended.wait()
+                await call.finished()
 
 
 # Resuming.

@@ -10,6 +10,7 @@ from asgi_driver import Context, serving
 from handshake_driver import Gate, Peer, body, doing, initialize, joined, nothing, server_that
 from starlette.authentication import SimpleUser, UnauthenticatedUser
 
+from mcp import types
 from mcp.server import Server
 from mcp.server.context import CallNext
 
@@ -143,9 +144,13 @@ async def test_a_session_speaks_what_it_negotiated_whatever_the_header_says() ->
 async def test_a_version_that_nobody_knows_is_a_bad_request(version: str) -> None:
     async with serving(server_that()) as app:
         peer = await joined(app)
-        status, code, text = (await peer.post(doing(), mcp_protocol_version=version)).error
-    assert (status, code) == (400, -32600)
-    assert text.startswith(f"Bad Request: Unsupported protocol version: {version}. Supported versions: 2024-11-05, ")
+        answers = [await peer.send(verb, mcp_protocol_version=version) for verb in ("GET", "DELETE")]
+        answers.append(await peer.post(doing(), mcp_protocol_version=version))
+        assert (await peer.post(doing())).status == 200
+    expected = f"Bad Request: Unsupported protocol version: {version}. Supported versions: 2024-11-05, "
+    for status, code, text in (answer.error for answer in answers):
+        assert (status, code) == (400, -32600)
+        assert text.startswith(expected)
 
 
 async def test_a_session_may_be_initialized_again() -> None:
@@ -391,6 +396,66 @@ async def test_a_session_with_an_open_stream_or_a_running_request_is_not_idle() 
             await gone(server)
 
 
+async def test_a_handler_that_waits_for_a_client_that_is_gone_does_not_keep_its_session() -> None:
+    asked = anyio.Event()
+    ended = anyio.Event()
+
+    async def ask(ctx: Context) -> Any:
+        asked.set()
+        try:
+            await ctx.session.elicit_form("Still there?", {"type": "object", "properties": {}})
+        finally:
+            ended.set()
+
+    server = server_that(ask)
+    async with serving(server, session_idle_timeout=0.05) as app:
+        peer = await joined(app)
+        async with peer.posting(doing()) as post:
+            await asked.wait()
+            # Not while its client is there.
+            await anyio.sleep(0.2)
+            assert server.session_manager.open_sessions == 1
+            post.call.hang_up()
+            await post.call.finished()
+        await gone(server)
+        with anyio.fail_after(10):
+            await ended.wait()
+
+
+async def test_nor_does_a_notification_handler_that_waits_for_it() -> None:
+    asked = anyio.Event()
+
+    async def ask(ctx: Context, params: types.NotificationParams) -> None:
+        asked.set()
+        await ctx.session.elicit_form("Still there?", {"type": "object", "properties": {}})
+
+    server = server_that()
+    server.add_notification_handler("acme/note", types.NotificationParams, ask)
+    async with serving(server, session_idle_timeout=0.05) as app:
+        peer = await joined(app)
+        assert (await peer.post(body("acme/note", id=None))).status == 202
+        await asked.wait()
+        await gone(server)
+
+
+async def test_a_notification_handler_that_works_keeps_its_session() -> None:
+    gate = Gate()
+
+    async def work(ctx: Context, params: types.NotificationParams) -> None:
+        await gate(ctx)
+
+    server = server_that()
+    server.add_notification_handler("acme/note", types.NotificationParams, work)
+    async with serving(server, session_idle_timeout=0.05) as app:
+        peer = await joined(app)
+        assert (await peer.post(body("acme/note", id=None))).status == 202
+        await gate.started.wait()
+        await anyio.sleep(0.2)
+        assert server.session_manager.open_sessions == 1
+        gate.may_go_on.set()
+        await gone(server)
+
+
 async def test_without_a_limit_a_session_stays() -> None:
     server = server_that()
     async with serving(server, session_idle_timeout=None) as app:
@@ -406,5 +471,6 @@ async def test_other_verbs_are_not_allowed(verb: str) -> None:
     async with serving(server_that(nothing)) as app:
         for peer in (Peer(app), await joined(app)):
             answer = await peer.send(verb)
-            assert answer.error == (405, -32600, "Method Not Allowed")
+            text = f"Method Not Allowed: expected GET, POST, DELETE, got {verb}"
+            assert answer.error == (405, -32600, text)
             assert answer.headers["allow"] == "GET, POST, DELETE"

@@ -106,7 +106,7 @@ async def test_what_is_no_message_is_a_bad_request(data: bytes) -> None:
 async def test_there_is_nothing_but_post(verb: str) -> None:
     async with serving(server_that(), stateless_http=True) as app:
         answer = await Peer(app).send(verb)
-    assert answer.error == (405, -32600, "Method Not Allowed")
+    assert answer.error == (405, -32600, f"Method Not Allowed: expected POST, got {verb}")
     assert answer.headers["allow"] == "POST"
 
 

@@ -9,6 +9,8 @@ from asgi_driver import Context, serving
 from handshake_driver import Gate, Peer, answering, body, doing, joined, nothing, server_that
 
 from mcp import types
+from mcp.engine.backend import open_spawner
+from mcp.server.http_streams import SessionStreams
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 
 pytestmark = pytest.mark.anyio
@@ -189,23 +191,34 @@ async def test_each_session_has_its_own() -> None:
             assert await quiet.rest() == []
 
 
-async def test_there_is_one_per_session() -> None:
-    async with serving(server_that()) as app:
+async def test_a_client_that_opens_it_again_takes_it_from_a_connection_that_still_seems_open() -> None:
+    async with serving(server_that(change)) as app:
         peer = await joined(app)
-        async with peer.getting() as stream:
-            conflict = (409, -32600, "Conflict: Only one SSE stream is allowed per session")
-            assert (await peer.send("GET")).error == conflict
-            stream.call.hang_up()
-            await stream.call.finished()
-        async with peer.getting() as again:
-            assert again.status == 200
+        async with peer.getting() as dead, peer.getting() as alive:
+            assert await dead.rest() == []
+            await peer.post(doing())
+            assert await alive.message() == CHANGED
+
+
+async def test_what_a_dead_connection_has_not_taken_goes_to_the_one_that_takes_its_place() -> None:
+    async with open_spawner() as spawner:
+        streams = SessionStreams("session", spawner)
+        assert streams.standalone is not None
+        dead = streams.standalone.attach()
+        streams.send(b"1")
+        streams.send(b"2")
+        alive = streams.standalone.attach()
+        streams.send(b"3")
+        assert [item.frame for item in await alive.take()] == [b"1", b"2", b"3"]
+        assert await dead.take() == []
 
 
 @pytest.mark.parametrize("accept", [None, "application/json", "text/html"])
 async def test_its_client_accepts_event_streams(accept: str | None) -> None:
     async with serving(server_that()) as app:
         answer = await (await joined(app)).send("GET", accept=accept)
-    assert answer.error == (406, -32600, "Not Acceptable: Client must accept text/event-stream")
+    text = f"Not Acceptable: Client must accept text/event-stream, got {accept or ''!r}"
+    assert answer.error == (406, -32600, text)
 
 
 async def test_what_comes_before_it_is_open_waits() -> None:

@@ -198,7 +198,10 @@ async def test_a_body_of_the_largest_size_is_taken_and_one_byte_more_is_not() ->
     async with serving(server()) as app:
         assert (await ask(app, sized(headers("server/discover"), limit), exact)).status == 200
         answer = await ask(app, sized(headers("server/discover"), limit + 1), exact + b" ")
-        assert (answer.status, answer.body) == (413, b"Request body too large: the limit is 4194304 bytes")
+        assert (answer.status, answer.body) == (
+            413,
+            b"Request body too large: the limit is 4194304 bytes (max_request_body_size)",
+        )
         pieces = [exact[:1000], exact[1000:], b" "]
         assert (await ask(app, headers("server/discover"), pieces[:2])).status == 200
         assert (await ask(app, headers("server/discover"), pieces)).status == 413

@@ -205,7 +205,7 @@ async def test_a_body_that_says_it_is_too_large_is_refused_unread() -> None:
     pairs = [*headers("acme/do"), (b"content-length", b"5000000")]
     async with house() as (_, port):
         status, _, body = await exchange(request_bytes(pairs, b"", port), port)
-    assert (status, body) == (413, b"Request body too large: the limit is 4194304 bytes")
+    assert (status, body) == (413, b"Request body too large: the limit is 4194304 bytes (max_request_body_size)")
 
 
 async def test_a_body_of_four_mebibytes_is_taken_and_one_byte_more_is_not() -> None:

@@ -221,7 +221,10 @@ async def test_a_body_over_the_limit_is_refused_and_not_read_further() -> None:
     session = Session()
     async with streaming(transport, session.serve) as stream:
         answer = await stream.post([b"x" * 60, b"x" * 60, b"x" * 60])
-        assert (answer.status, answer.body) == (413, b"Request body too large: the limit is 100 bytes")
+        assert (answer.status, answer.body) == (
+            413,
+            b"Request body too large: the limit is 100 bytes (max_request_body_size)",
+        )
         declared = await stream.post(b"", [*JSON, (b"content-length", b"101")])
         assert declared.status == 413
         assert (await stream.post(PING)).status == 202

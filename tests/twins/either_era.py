@@ -1,11 +1,11 @@
-"""A tool that asks its client one thing in whichever way the client's revision has, and a client's way to answer."""
+"""A tool that asks its client one thing in whichever way the client's revision has."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from shopfront import Context
 
-from mcp import Client, MCPError, types
+from mcp import MCPError, types
 from mcp.server import Server
 from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 
@@ -49,16 +49,3 @@ def asking(
         return types.CallToolResult(content=[types.TextContent(text=finish(arguments, answer))])
 
     return Server("Asking", on_call_tool=call_tool)
-
-
-async def worked(
-    client: Client, arguments: dict[str, Any], answer: Callable[[Any], Awaitable[Answer]]
-) -> types.CallToolResult:
-    """What `work` returns; where the question is returned instead, the call is tried again with the answer to it."""
-    first = await client.session.call_tool("work", arguments, allow_input_required=True)
-    if isinstance(first, types.CallToolResult):
-        return first
-    assert client.protocol_version == MODERN
-    assert first.input_requests is not None
-    answers: types.InputResponses = {"it": await answer(first.input_requests["it"].params)}
-    return await client.session.call_tool("work", arguments, input_responses=answers)

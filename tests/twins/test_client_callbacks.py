@@ -1,13 +1,19 @@
 """What a server asks and tells its client: the callbacks that answer, and the capabilities that they declare."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
+import anyio
 import pytest
+from serving_http import served
 from shopfront import Context, Heard, said, shopfront
 
 from mcp import Client, MCPDeprecationWarning, MCPError, types
 from mcp.client import ClientRequestContext, ClientSession
+from mcp.server import Server
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.message import SessionMessage
 
 pytestmark = pytest.mark.anyio
 
@@ -178,6 +184,55 @@ async def test_the_server_can_tell_why_it_could_not_ask() -> None:
         assert said(await client.call_tool("careful")) == "elicitation/create"
 
 
+@pytest.mark.parametrize("over", ["memory", "HTTP"])
+async def test_the_revision_decides_whether_there_is_a_way_to_ask_and_not_the_transport(over: str) -> None:
+    with served(DESK) if over == "HTTP" else nullcontext(DESK) as target:
+        async with Client(target, mode="legacy", elicitation_callback=User(ADA)) as client:
+            assert said(await client.call_tool("sign_up")) == "card for Ada"
+        async with Client(target, elicitation_callback=User(ADA)) as client:
+            with pytest.raises(MCPError, match="has no back-channel"):
+                await client.call_tool("sign_up")
+
+
+def questionnaire() -> Server[Any]:
+    """A server whose tool returns a form, a prompt for a model and a request for folders as its questions."""
+
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
+        if not params.input_responses:
+            prompt = types.SamplingMessage(role="user", content=types.TextContent(text="How many owls?"))
+            sampling = types.CreateMessageRequestParams(messages=[prompt], max_tokens=7)
+            form = types.ElicitRequestFormParams(message="Whose card is it?", requested_schema=CARD)
+            questions: types.InputRequests = {
+                "card": types.ElicitRequest(params=form),
+                "owls": types.CreateMessageRequest(params=sampling),
+                "folders": types.ListRootsRequest(),
+            }
+            return types.InputRequiredResult(input_requests=questions, request_state="asked")
+        card, owls, folders = (params.input_responses[key] for key in ("card", "owls", "folders"))
+        assert isinstance(card, types.ElicitResult)
+        assert isinstance(owls, types.CreateMessageResult)
+        assert isinstance(folders, types.ListRootsResult)
+        text = f"{params.request_state} {card.content} {owls.model} {len(folders.roots)}"
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    return Server("Questionnaire", on_call_tool=call_tool)
+
+
+async def test_on_a_modern_connection_the_same_callbacks_answer_the_questions_in_a_result() -> None:
+    user = User(ADA)
+    callbacks: dict[str, Any] = {
+        "elicitation_callback": user,
+        "sampling_callback": sample,
+        "list_roots_callback": roots,
+    }
+    async with Client(questionnaire(), **callbacks) as client:
+        assert said(await client.call_tool("any")) == "asked {'holder': 'Ada'} counter 1"
+    (params,) = user.asked
+    assert params.message == "Whose card is it?"
+    (context,) = user.contexts
+    assert isinstance(context.session, ClientSession)
+
+
 # A callback is a capability.
 
 
@@ -283,3 +338,36 @@ async def test_a_cancellation_is_no_message() -> None:
         assert said(await client.call_tool("give_up")) == "given up"
         await everything.until(1)
     assert [one.method for one in everything.told] == ["notifications/prompts/list_changed"]
+
+
+@deprecated_calls
+async def test_a_server_from_before_2026_logs_at_the_level_that_is_set_and_not_at_the_one_asked_for() -> None:
+    log = Heard()
+    async with legacy(logging_callback=log, log_level="error") as client:
+        await client.call_tool("announce")
+        await log.until(2)
+        await client.set_logging_level("warning")  # pyright: ignore[reportDeprecated]
+        await client.call_tool("announce")
+        await log.until(3)
+        await client.call_tool("call_back")
+    assert [one.data for one in log.told] == ["dusting", "closing", "closing"]
+
+
+async def test_what_a_transport_reports_in_the_place_of_a_message_reaches_the_catch_all() -> None:
+    everything = Heard()
+    broken = ValueError("noise on the line")
+
+    @asynccontextmanager
+    async def noisy() -> AsyncGenerator[Any, None]:
+        to_server, server_reads = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+        to_client, client_reads = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(DESK.run, server_reads, to_client, DESK.create_initialization_options())
+            await to_client.send(broken)
+            async with to_server, client_reads:
+                yield client_reads, to_server
+
+    async with Client(noisy(), mode="legacy", message_handler=everything) as client:
+        await everything.until(1)
+        assert said(await client.call_tool("call_back")) == "there"
+    assert everything.told == [broken]

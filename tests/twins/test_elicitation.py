@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from either_era import asking, worked
+from either_era import asking
 from pydantic import BaseModel, Field, ValidationError
 from shopfront import Context, Heard, said, shopfront
 
@@ -215,9 +215,8 @@ def cleared(arguments: dict[str, Any], answer: Any) -> str:
 )
 async def test_a_gate_asks_in_either_era(mode: str, answer: Any, outcome: str) -> None:
     guest = Guest(answer)
-    context: Any = None
     async with Client(asking(are_you_sure, cleared), mode=mode, elicitation_callback=guest) as client:
-        assert said(await worked(client, {"shelf": "poetry"}, lambda params: guest(context, params))) == outcome
+        assert said(await client.call_tool("work", {"shelf": "poetry"})) == outcome
     assert guest.asked == ["There are 3 books on poetry. Sure?"]
     assert guest.schemas == [SURE]
 

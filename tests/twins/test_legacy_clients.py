@@ -5,12 +5,14 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from either_era import asking, worked
+from either_era import asking
 from serving_http import served
 from shopfront import Context, Heard, said, shopfront
 
 from mcp import Client, MCPError, types
 from mcp.server import Server
+from mcp.server.streamable_http import EventCallback, EventStore
+from mcp.shared.exceptions import NoBackChannelError
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +45,7 @@ async def both_ask(target: Any) -> None:
     ):
         assert (old.protocol_version, new.protocol_version) == ("2025-11-25", "2026-07-28")
         for client in (old, new):
-            assert said(await worked(client, {"book": "Emma"}, two)) == "2 of Emma"
+            assert said(await client.call_tool("work", {"book": "Emma"})) == "2 of Emma"
 
 
 # One handler, both eras.
@@ -83,6 +85,20 @@ async def post(url: str, message: dict[str, Any], **headers: str) -> httpx2.Resp
         await http.aclose()
 
 
+class Forgetful(EventStore):
+    """Numbers events, and keeps none."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    async def store_event(self, stream_id: str, message: types.JSONRPCMessage | None) -> str:
+        self._count += 1
+        return str(self._count)
+
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> None:
+        return None
+
+
 async def test_a_session_is_known_only_to_the_worker_that_opened_it() -> None:
     with served(stall()) as here, served(stall()) as elsewhere:
         session_id = (await post(here, INITIALIZE)).headers["mcp-session-id"]
@@ -92,6 +108,14 @@ async def test_a_session_is_known_only_to_the_worker_that_opened_it() -> None:
     assert at_home.status_code == 200
     assert astray.status_code == 404
     assert "Session not found" in astray.text
+
+
+async def test_an_event_store_that_two_workers_share_does_not_share_their_sessions() -> None:
+    store = Forgetful()
+    with served(stall(), event_store=store) as here, served(stall(), event_store=store) as elsewhere:
+        session_id = (await post(here, INITIALIZE)).headers["mcp-session-id"]
+        astray = await post(elsewhere, wire("ping", {}), mcp_session_id=session_id, mcp_protocol_version="2025-11-25")
+    assert astray.status_code == 404
 
 
 async def test_a_modern_request_opens_no_session() -> None:
@@ -121,7 +145,7 @@ async def test_without_sessions_no_id_is_given_and_any_worker_answers() -> None:
 async def test_without_sessions_only_new_clients_can_be_asked() -> None:
     with served(stall(), stateless_http=True) as url:
         async with Client(url, elicitation_callback=two) as new:
-            assert said(await worked(new, {"book": "Emma"}, two)) == "2 of Emma"
+            assert said(await new.call_tool("work", {"book": "Emma"})) == "2 of Emma"
         async with Client(url, mode="legacy", elicitation_callback=two) as old:
             assert old.protocol_version == "2025-11-25"
             with pytest.raises(MCPError) as raised:
@@ -129,6 +153,31 @@ async def test_without_sessions_only_new_clients_can_be_asked() -> None:
     assert str(raised.value) == (
         "Cannot send 'elicitation/create': this transport context has no back-channel for server-initiated requests."
     )
+
+
+# The other knob, which costs a half of that.
+
+
+async def test_with_json_answers_an_old_client_is_not_asked_and_hears_only_of_what_belongs_to_no_call() -> None:
+    async def both(ctx: Context, arguments: dict[str, Any]) -> str:
+        await ctx.session.report_progress(1, 2)
+        await ctx.session.send_resource_updated("shelf://emma")
+        with pytest.raises(NoBackChannelError):
+            await ctx.session.elicit_form("How many?", HOW_MANY)
+        return "both"
+
+    progress: list[float] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        progress.append(done)
+
+    heard = Heard()
+    with served(shopfront("Both", both), json_response=True) as url:
+        async with Client(url, mode="legacy", elicitation_callback=two, message_handler=heard) as client:
+            assert said(await client.call_tool("both", progress_callback=note)) == "both"
+            await heard.until(1)
+    assert [one.method for one in heard.told] == ["notifications/resources/updated"]
+    assert progress == []
 
 
 # Where a handler forks: notifications of changes.

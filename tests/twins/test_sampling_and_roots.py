@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from either_era import asking, worked
-from shopfront import Context, said, shopfront
+from either_era import asking
+from shopfront import Context, Heard, said, shopfront
 
 from mcp import Client, MCPDeprecationWarning, MCPError, types
 from mcp.server import Server
@@ -65,7 +65,7 @@ def sharing(*uris: str) -> Any:
 async def test_the_clients_model_is_borrowed(mode: str, content: Any, outcome: str) -> None:
     model = Model(content)
     async with Client(asking(praise, praised), mode=mode, sampling_callback=model) as client:
-        result = await worked(client, {"book": "Emma"}, lambda params: model(None, params))
+        result = await client.call_tool("work", {"book": "Emma"})
     assert said(result) == outcome
     assert model.prompts == [("Praise Emma.", 50)]
 
@@ -77,7 +77,7 @@ async def test_the_clients_model_is_borrowed(mode: str, content: Any, outcome: s
 async def test_the_clients_folders_are_listed(mode: str, uris: tuple[str, ...], outcome: str) -> None:
     list_roots = sharing(*uris)
     async with Client(asking(folders, first_folder), mode=mode, list_roots_callback=list_roots) as client:
-        assert said(await worked(client, {}, list_roots)) == outcome
+        assert said(await client.call_tool("work", {})) == outcome
 
 
 @BOTH
@@ -120,3 +120,65 @@ async def test_the_sessions_verbs_have_no_way_to_ask_on_a_modern_connection() ->
     async with able("auto") as client:
         with pytest.raises(MCPError, match="'sampling/createMessage': this transport context has no back-channel"):
             await client.call_tool("by_session")
+
+
+# Tools for the model.
+
+SCALE = types.Tool(name="scale", input_schema={"type": "object"})
+WITH_TOOLS = types.SamplingCapability(tools=types.SamplingToolsCapability())
+
+
+async def weigh(ctx: Context, arguments: dict[str, Any]) -> str:
+    """Gives the model a tool."""
+    prompt = types.SamplingMessage(role="user", content=types.TextContent(text="How heavy?"))
+    answer = await ctx.session.create_message(  # pyright: ignore[reportDeprecated]
+        [prompt], max_tokens=5, tools=[SCALE]
+    )
+    assert isinstance(answer, types.CreateMessageResultWithTools)
+    (use,) = answer.content_as_list
+    assert isinstance(use, types.ToolUseContent)
+    return f"{use.name} {use.input}"
+
+
+async def use_the_tool(context: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResultWithTools:
+    assert [tool.name for tool in params.tools or []] == ["scale"]
+    use = types.ToolUseContent(id="1", name="scale", input={"unit": "g"})
+    return types.CreateMessageResultWithTools(role="assistant", content=use, model="m", stop_reason="toolUse")
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+async def test_a_model_that_is_given_tools_may_answer_with_the_use_of_one() -> None:
+    server = shopfront("Scales", weigh)
+    async with Client(
+        server, mode="legacy", sampling_callback=use_the_tool, sampling_capabilities=WITH_TOOLS
+    ) as client:
+        assert said(await client.call_tool("weigh")) == "scale {'unit': 'g'}"
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+async def test_tools_are_not_sent_to_a_client_that_has_not_declared_them() -> None:
+    async with Client(shopfront("Scales", weigh), mode="legacy", sampling_callback=use_the_tool) as client:
+        with pytest.raises(MCPError, match="does not support sampling tools"):
+            await client.call_tool("weigh")
+
+
+# Roots that change.
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+async def test_a_server_that_hears_of_changed_folders_asks_for_them_again() -> None:
+    shared = [types.Root.model_validate({"uri": "file:///srv/books"})]
+    known = Heard()
+
+    async def list_roots(context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=shared)
+
+    async def changed(ctx: Context, params: Any) -> None:
+        await known([str(root.uri) for root in (await ctx.session.list_roots()).roots])  # pyright: ignore[reportDeprecated]
+
+    server = Server("Watcher", on_roots_list_changed=changed)  # warns, as all of this does
+    async with Client(server, mode="legacy", list_roots_callback=list_roots) as client:
+        shared.append(types.Root.model_validate({"uri": "file:///srv/maps"}))
+        await client.send_roots_list_changed()  # pyright: ignore[reportDeprecated]
+        await known.until(1)
+    assert known.told == [["file:///srv/books", "file:///srv/maps"]]

@@ -1,12 +1,14 @@
 """Two servers in one group: whose tool is called, what a clash does, and names that cannot clash."""
 
+from typing import Any
+
 import pytest
-from serving_http import served
+from serving_http import served, served_over_sse
 from shopfront import said
 from two_searches import process, searcher
 
 from mcp import Client, ClientSessionGroup, MCPError, types
-from mcp.client.session_group import StreamableHttpParameters
+from mcp.client.session_group import SseServerParameters, StreamableHttpParameters
 
 pytestmark = pytest.mark.anyio
 
@@ -70,11 +72,25 @@ async def test_an_open_session_joins_and_stays_open_after_the_group(mode: str, v
     assert who.name == ("Archive" if mode == "legacy" else "Mine")
 
 
-async def test_a_server_at_a_url_joins_one_that_is_a_process() -> None:
-    with served(searcher("Index")) as url:
+@pytest.mark.parametrize(
+    ("serving", "parameters"),
+    [(served, StreamableHttpParameters), (served_over_sse, SseServerParameters)],
+    ids=["streamable HTTP", "HTTP+SSE"],
+)
+async def test_a_server_at_a_url_joins_one_that_is_a_process(serving: Any, parameters: Any) -> None:
+    with serving(searcher("Index")) as url:
         async with ClientSessionGroup(component_name_hook=labelled) as group:
             await group.connect_to_server(process("Archive"))
-            session = await group.connect_to_server(StreamableHttpParameters(url=url))
+            session = await group.connect_to_server(parameters(url=url))
             assert session.protocol_version == "2025-11-25"
             assert said(await group.call_tool("Index.search", {"for": "owls"})) == "Index 2025-11-25 owls"
             assert said(await group.call_tool("Archive.search", {"for": "owls"})) == "Archive 2025-11-25 owls"
+
+
+async def test_a_group_takes_neither_a_server_nor_a_url() -> None:
+    target: Any
+    async with ClientSessionGroup() as group:
+        for target in (searcher("Archive"), "http://127.0.0.1:9/mcp"):
+            with pytest.raises(TypeError, match="takes StdioServerParameters"):
+                await group.connect_to_server(target)
+        assert group.sessions == []

@@ -1,11 +1,14 @@
 """One server, four ways to open it: which version comes out, what is sent for it, and who the server is then."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from serving_http import served
 from shopfront import Context, said, shopfront
+from two_searches import process, searcher
 
-from mcp import Client, types
+from mcp import Client, MCPError, types
 from mcp.server import Server
 
 pytestmark = pytest.mark.anyio
@@ -102,3 +105,30 @@ async def test_a_saved_discovery_changes_nothing_without_a_pin(mode: str, openin
     async with Client(bookstall(heard), mode=mode, prior_discover=saved):
         pass
     assert heard[0] == opening
+
+
+@pytest.mark.parametrize("over", ["memory", "stdio", "HTTP"])
+async def test_every_transport_answers_the_probe(over: str) -> None:
+    with served(searcher("Archive")) if over == "HTTP" else nullcontext(searcher("Archive")) as target:
+        async with Client(process("Archive") if over == "stdio" else target) as client:
+            assert client.protocol_version == MODERN
+            assert client.server_info is not None
+            assert client.server_info.name == "Archive"
+
+
+async def test_a_server_that_has_never_heard_of_the_probe_gets_a_handshake() -> None:
+    heard: list[str] = []
+    old = bookstall(heard)
+
+    async def know_nothing_new(ctx: Any, call_next: Any) -> Any:
+        if ctx.method == "server/discover":
+            raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
+        return await call_next(ctx)
+
+    old.middleware.append(know_nothing_new)
+    with served(old) as url:
+        async with Client(url) as client:
+            assert client.protocol_version == HANDSHAKE
+            assert client.session.discover_result is None
+            assert await found(client) == "two books about owls"
+    assert heard[:2] == ["server/discover", "initialize"]

@@ -8,8 +8,8 @@ MCP = """
     CallToolRequest Client ClientCapabilities ClientNotification ClientRequest ClientResult ClientSession
     ClientSessionGroup CompleteRequest CreateMessageRequest CreateMessageResult CreateMessageResultWithTools ErrorData
     GetPromptRequest GetPromptResult Implementation IncludeContext InitializeRequest InitializeResult
-    InitializedNotification InputRequiredRoundsExceededError
-    JSONRPCError JSONRPCRequest JSONRPCResponse ListPromptsRequest ListPromptsResult
+    InitializedNotification InputRequiredRoundsExceededError JSONRPCError JSONRPCRequest JSONRPCResponse
+    ListPromptsRequest ListPromptsResult
     ListResourcesRequest ListResourcesResult ListToolsResult LoggingLevel LoggingMessageNotification
     MCPDeprecationWarning MCPError Notification PingRequest ProgressNotification PromptsCapability ReadResourceRequest
     ReadResourceResult Resource ResourceUpdatedNotification ResourcesCapability RootsCapability SamplingCapability

@@ -75,7 +75,7 @@ class LoggingFnT(Protocol):
 
 
 class MessageHandlerFnT(Protocol):
-    """Takes every notification of the server's, and what goes wrong on the connection."""
+    """Takes every notification of the server's, and an exception in the place of what was no message."""
 
     async def __call__(self, message: types.ServerNotification | Exception, /) -> None:
         """Takes one of them."""

@@ -14,7 +14,7 @@ from mcp.client.callbacks import LoggingFnT, MessageHandlerFnT
 from mcp.client.role import ClientPeer, ClientRole
 from mcp.engine.dispatch import Reply
 from mcp.engine.exchange import Exchange
-from mcp.protocol.codec import Request
+from mcp.protocol.codec import DecodeError, Request
 from mcp.protocol.eras import BATCHING_VERSION
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
@@ -32,7 +32,7 @@ class Inbound:
 
     Args:
         logging_callback: Takes log messages.
-        message_handler: Takes every notification.
+        message_handler: Takes every notification, and what arrives that is no message.
 
     Attributes:
         role: Answers questions; None refuses them.
@@ -82,6 +82,11 @@ class Inbound:
             await _call(method, self._logging_callback, notification.params)
         if self._message_handler is not None:
             await _call(method, self._message_handler, message)
+
+    async def disturbed(self, error: DecodeError) -> None:
+        """Takes what is no message and fails no request: the exception that a transport had in its place, if any."""
+        if self._message_handler is not None:
+            await _call("what is no message", self._message_handler, error.__cause__ or error)
 
 
 async def _call(method: str, callback: Callable[..., Awaitable[None]], *args: Any) -> None:

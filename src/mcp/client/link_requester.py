@@ -89,3 +89,7 @@ class ClientSide:
         """Takes note of what is no message. What has no id may be a stray line of output, which is not answered."""
         logger.error("Failed to parse JSONRPC message from server: %s", error.message)
         return error.id is not None
+
+    async def disturbed(self, error: DecodeError) -> None:
+        """See `Side.disturbed`."""
+        await self._inbound.disturbed(error)

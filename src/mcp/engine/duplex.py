@@ -95,6 +95,10 @@ class Side(Protocol):
         """Takes note of what is no message, and says whether the peer is told."""
         ...
 
+    async def disturbed(self, error: DecodeError) -> None:
+        """Takes what is no message and fails no request, in its place among the notifications. Never raises."""
+        ...
+
 
 class Duplex:
     """One connection.
@@ -112,9 +116,16 @@ class Duplex:
         self._pending = PendingRequests(outlet.send, outlet.behind, outlet.drain)
         self._running = RunningRequests(spawner, outlet.drain)
         self._ids = count(1)
-        self._notifications: deque[tuple[Notification, Origin | None]] = deque()
+        self._notifications: deque[tuple[Notification | DecodeError, Origin | None]] = deque()
         self._delivering = False
+        self._notified_now: DuplexExchange | None = None
         self._reader_sent = False
+
+    @property
+    def working(self) -> bool:
+        """Whether a handler runs that does not wait for the peer to answer it."""
+        notified = self._notified_now
+        return self._running.working or (notified is not None and not notified.waits_for_peer)
 
     # Outwards.
 
@@ -255,6 +266,7 @@ class Duplex:
         if error.response_id is not None:
             self._pending.broken(error)
             return None
+        self._deliver_later(error, None)
         return encode_error(error.id, error.code, error.message) if told else None
 
     # Requests.
@@ -328,10 +340,14 @@ class Duplex:
             return
         if notification.method == "notifications/progress" and self._pending.progressed(notification.params or {}):
             return
+        self._deliver_later(notification, origin)
+
+    def _deliver_later(self, item: Notification | DecodeError, origin: Origin | None) -> None:
         if len(self._notifications) >= MAX_WAITING_NOTIFICATIONS:
-            logger.warning("dropped %s: %d notifications are waiting", notification.method, MAX_WAITING_NOTIFICATIONS)
+            what = item.method if isinstance(item, Notification) else "what is no message"
+            logger.warning("dropped %s: %d notifications are waiting", what, MAX_WAITING_NOTIFICATIONS)
             return
-        self._notifications.append((notification, origin))
+        self._notifications.append((item, origin))
         if not self._delivering:
             self._delivering = True
             self._spawner.spawn(self._deliver)
@@ -339,11 +355,17 @@ class Duplex:
     async def _deliver(self) -> None:
         try:
             while self._notifications:
-                notification, origin = self._notifications.popleft()
-                can_ask = self._side.may_ask(notification)
-                await self._side.notified(notification, DuplexExchange(self, None, origin, can_ask=can_ask))
+                item, origin = self._notifications.popleft()
+                if isinstance(item, DecodeError):
+                    await self._side.disturbed(item)
+                    continue
+                exchange = DuplexExchange(self, None, origin, can_ask=self._side.may_ask(item))
+                self._notified_now = exchange
+                await self._side.notified(item, exchange)
+                self._notified_now = None
         finally:
             self._delivering = False
+            self._notified_now = None
 
 
 def _refusal(request: Request, problem: MCPError) -> Reply:

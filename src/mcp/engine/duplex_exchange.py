@@ -27,7 +27,7 @@ class DuplexExchange(OneWayExchange):
         can_ask: Whether its handler may ask the peer something.
     """
 
-    __slots__ = ("_duplex", "_end", "_id", "_may_ask", "_open")
+    __slots__ = ("_asking", "_duplex", "_end", "_id", "_may_ask", "_open")
 
     def __init__(self, duplex: "Duplex", id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
         super().__init__(origin or NOWHERE)
@@ -35,7 +35,13 @@ class DuplexExchange(OneWayExchange):
         self._id = id
         self._open = True
         self._may_ask = can_ask
+        self._asking = 0
         self._end: Callable[[], None] | None = None
+
+    @property
+    def waits_for_peer(self) -> bool:
+        """Whether a question is not answered yet."""
+        return self._asking > 0
 
     @property
     def can_ask(self) -> bool:
@@ -86,4 +92,8 @@ class DuplexExchange(OneWayExchange):
             self._duplex.check()
             raise NoBackChannelError(method)
         related = self._id if self._open else None
-        return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)
+        self._asking += 1
+        try:
+            return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)
+        finally:
+            self._asking -= 1

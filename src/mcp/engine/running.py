@@ -34,6 +34,11 @@ class ClosableExchange(Protocol):
         """The connection is about to close: a request that would run for ever should end."""
         ...
 
+    @property
+    def waits_for_peer(self) -> bool:
+        """Whether its handler waits for the peer to answer a question."""
+        ...
+
 
 class RunningRequests:
     """Runs each request in a task of its own, until it is answered or cancelled.
@@ -48,6 +53,11 @@ class RunningRequests:
         self._drain = drain
         self._running: dict[RequestId, _Running] = {}
         self._draining = 0
+
+    @property
+    def working(self) -> bool:
+        """Whether a handler runs that does not wait for the peer."""
+        return any(not running.exchange.waits_for_peer for running in self._running.values())
 
     def check(self, request: Request) -> None:
         """Refuses a request that cannot be run.

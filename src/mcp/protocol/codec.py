@@ -185,6 +185,8 @@ def _batch(values: list[Any]) -> Batch:
     items: list[Message | DecodeError] = []
     for value in values:
         try:
+            if isinstance(value, list):
+                raise DecodeError(INVALID_REQUEST, "a JSON-RPC batch must not hold another batch")
             items.append(from_object(value))
         except DecodeError as error:
             items.append(error)

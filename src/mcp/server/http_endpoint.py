@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request, decode
+from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request, RequestId, decode
 from mcp.protocol.eras import Era, claimed_version, http_era
 from mcp.protocol.headers import find_duplicated_routing_header
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
@@ -51,6 +51,7 @@ class HTTPEndpoint:
             elif request.may_be_handshake:
                 await self._handshake.serve_other(request)
             else:
+                _refuse_unknown(request)
                 text = f"2026-07-28 takes POST only, got {scope['method']}"
                 raise Refusal(405, text.encode(), b"text/plain; charset=utf-8", ((b"allow", b"POST"),))
         except Refusal as refusal:
@@ -81,21 +82,23 @@ def _era(request: HTTPRequest, message: Message | Batch | DecodeError) -> Era:
         if len(request.headers) != len(request.scope["headers"]):
             _refuse_repeated(request)
         version = request.version
-        if isinstance(message, Request) and version is not None:
-            _refuse_unknown(version, message)
+        if isinstance(message, Request) and claimed_version(message.params) is None:
+            # A modern request would name its version in its body as well.
+            _refuse_unknown(request, message.id)
         return http_era(version, message)
     except MCPError as error:
         is_request = isinstance(message, Request)
         raise Refusal.of_error(error, message.id if is_request else None, None if is_request else 400) from None
 
 
-def _refuse_unknown(version: str, request: Request) -> None:
-    """Refuses a version that only the header names. A modern request would name it in its body as well."""
-    if version in KNOWN_PROTOCOL_VERSIONS or claimed_version(request.params) is not None:
+def _refuse_unknown(request: HTTPRequest, id: RequestId | None = None) -> None:
+    """Refuses a version that nobody knows."""
+    version = request.version
+    if version is None or version in KNOWN_PROTOCOL_VERSIONS:
         return
     supported = ", ".join(KNOWN_PROTOCOL_VERSIONS)
     text = f"Bad Request: Unsupported protocol version: {version}. Supported versions: {supported}"
-    raise Refusal.of_request(400, text, id=request.id)
+    raise Refusal.of_request(400, text, id=id)
 
 
 def _refuse_repeated(request: HTTPRequest) -> None:

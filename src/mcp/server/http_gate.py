@@ -77,9 +77,16 @@ class Refusal(Exception):
         return cls(status, text.encode(), b"text/plain; charset=utf-8")
 
     @classmethod
-    def of_verb(cls, allowed: bytes = b"GET, POST, DELETE") -> "Refusal":
+    def of_verb(cls, verb: str, allowed: str = "GET, POST, DELETE") -> "Refusal":
         """The refusal of a verb."""
-        return cls.of_request(405, "Method Not Allowed", headers=((b"allow", allowed),))
+        text = f"Method Not Allowed: expected {allowed}, got {verb}"
+        return cls.of_request(405, text, headers=((b"allow", allowed.encode()),))
+
+    @classmethod
+    def not_acceptable(cls, wanted: str, accept: bytes) -> "Refusal":
+        """The refusal of a request of a handshake revision whose client does not take what it would be sent."""
+        text = f"Not Acceptable: Client must accept {wanted}, got {accept.decode('latin-1')!r}"
+        return cls.of_request(406, text)
 
     @classmethod
     def missing_session(cls, id: RequestId | None = None) -> "Refusal":
@@ -179,10 +186,19 @@ class HTTPGate:
             return
         if request.may_be_handshake:
             wanted = CONTENT_TYPE_JSON if self._json_only else f"both {CONTENT_TYPE_JSON} and {CONTENT_TYPE_SSE}"
-            raise Refusal.of_request(406, f"Not Acceptable: Client must accept {wanted}")
+            raise Refusal.not_acceptable(wanted, _accept(request))
         wanted = CONTENT_TYPE_JSON if self._json_only else f"{CONTENT_TYPE_JSON} and {CONTENT_TYPE_SSE}"
         shown = _accept(request).decode("latin-1")
         raise Refusal.of_text(406, f"Invalid Accept header: it must list {wanted}, got {shown!r}")
+
+    def check_get(self, request: HTTPRequest) -> None:
+        """Checks the type that a GET takes.
+
+        Raises:
+            Refusal: It will not do.
+        """
+        if not self.accepted(request)[1]:
+            raise Refusal.not_acceptable(CONTENT_TYPE_SSE, _accept(request))
 
     def accepted(self, request: HTTPRequest) -> tuple[bool, bool]:
         """Whether a client takes JSON, and whether it takes event streams."""
@@ -219,7 +235,9 @@ class HTTPGate:
             chunks.append(chunk)
 
     def _too_large(self) -> Refusal:
-        return Refusal.of_text(413, f"Request body too large: the limit is {self._max_body} bytes")
+        return Refusal.of_text(
+            413, f"Request body too large: the limit is {self._max_body} bytes (max_request_body_size)"
+        )
 
 
 def accepted_types(accept: bytes) -> tuple[bool, bool]:

@@ -77,7 +77,7 @@ class HandshakeEndpoint:
         """
         verb = request.scope["method"]
         if verb not in ("GET", "DELETE"):
-            raise Refusal.of_verb()
+            raise Refusal.of_verb(verb)
         id = request.session_id
         if id is None:
             raise Refusal.missing_session()

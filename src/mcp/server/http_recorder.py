@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.server.http_streams import Item, Stream
     from mcp.server.streamable_http import EventStore
 
-__all__ = ["EventRecorder"]
+__all__ = ["EventRecorder", "usable_id"]
 
 logger = logging.getLogger(__name__)
 
@@ -106,11 +106,22 @@ class EventRecorder:
         """The item under its id; without one where storing fails, since a lost answer is worse than one not stored."""
         try:
             for message in _messages(item.frame):
-                event_id = await self._store.store_event(stream.key, message)
-                item = item._replace(event_id=event_id)
+                item = item._replace(event_id=usable_id(await self._store.store_event(stream.key, message)))
         except Exception:
-            logger.exception("storing an event failed; it is sent without an id")
+            logger.exception("store_event failed; the event is sent without an id")
         return item
+
+
+def usable_id(event_id: object) -> str:
+    """The id of an event, where it can go into an event stream and come back in a header.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    if not isinstance(event_id, str) or not event_id or not event_id.isprintable() or event_id != event_id.strip():
+        shown = repr(event_id)[:100]
+        raise ValueError(f"the id of an event must be a printable str without blanks around it, got {shown}")
+    return event_id
 
 
 def _messages(frame: bytes) -> list[JSONRPCMessage | None]:

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp.engine.streams import to_frame
 from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId
 from mcp.server.handshake import negotiated_version
-from mcp.server.http_forward import Forwarder, event_of
+from mcp.server.http_forward import Forwarder
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.server.http_replay import Replay, event_id_of
 from mcp.server.http_response import HTTPResponse, RawHeader, respond
 from mcp.server.http_session import PRIMING_VERSION, PostOrigin, SessionPort
-from mcp.server.http_streams import Item, Reader, Stream
+from mcp.server.http_streams import Reader, Stream
 from mcp.server.http_watch import RequestWatch
-from mcp.shared.message import SessionMessage
-from mcp.types.jsonrpc import JSONRPCError, JSONRPCResponse
+from mcp.server.shutdown import ShutdownWatch
 
 if TYPE_CHECKING:
-    from mcp.server.streamable_http import EventMessage, EventStore
+    from mcp.server.streamable_http import EventStore
 
 __all__ = ["SessionServing"]
 
@@ -49,6 +49,8 @@ class SessionServing:
         self._watch = watch
         self._json_only = json_only
         self._retry = retry
+        self._listening: set[Reader] = set()
+        self._shutdown = ShutdownWatch(lambda: bool(self._listening), self._end_listening)
 
     async def post(
         self,
@@ -119,10 +121,19 @@ class SessionServing:
         request: HTTPRequest,
         work: Callable[[], Awaitable[None]],
     ) -> None:
+        if stream.standalone:
+            # It has no end of its own, and must not hold up the end of the process.
+            self._listening.add(reader)
+            self._shutdown.start()
         try:
             await self._watch.run(forwarder, request.receive, work)
         finally:
+            self._listening.discard(reader)
             stream.detach(reader)
+
+    def _end_listening(self) -> None:
+        for reader in self._listening:
+            reader.close()
 
     # GET.
 
@@ -132,14 +143,13 @@ class SessionServing:
         Raises:
             Refusal: It is not served.
         """
-        if not self._gate.accepted(request)[1]:
-            raise Refusal.of_request(406, "Not Acceptable: Client must accept text/event-stream")
+        self._gate.check_get(request)
         last = request.headers.get(_LAST_EVENT_ID)
         store = session.streams.store
         session.entered()
         try:
             if last is not None and store is not None:
-                await self._resume(session, request, store, last.decode("latin-1"))
+                await self._resume(session, request, store, event_id_of(last))
             else:
                 await self._standalone(session, request)
         finally:
@@ -148,8 +158,6 @@ class SessionServing:
     async def _standalone(self, session: SessionPort, request: HTTPRequest) -> None:
         stream = session.streams.standalone
         assert stream is not None, "a session that can be found has a standalone stream"
-        if stream.reader is not None:
-            raise Refusal.of_request(409, "Conflict: Only one SSE stream is allowed per session")
         reader = stream.attach()
         if session.version >= PRIMING_VERSION:
             session.streams.prime(stream)
@@ -165,14 +173,30 @@ class SessionServing:
     def _events(self, reader: Reader, request: HTTPRequest) -> Forwarder:
         return Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=False)
 
+    async def _replay(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> Replay | None:
+        """What the store has after an event; None where the client hung up before it was there."""
+        replay = None
+
+        async def work() -> None:
+            nonlocal replay
+            replay = await Replay.of(session, store, last)
+
+        await self._watch.run(_Silence(), request.receive, work)
+        return replay
+
+    async def _replay_rest(self, replay: Replay, store: EventStore, response: HTTPResponse) -> None:
+        """Replays a stream that has ended; but something may have been stored since the store was asked."""
+        await replay.go_on(store)
+        await response.events(replay.events(self._retry), last=True)
+
     async def _resume(self, session: SessionPort, request: HTTPRequest, store: EventStore, last: str) -> None:
-        replay = await _Replay.of(session, store, last)
+        replay = await self._replay(session, request, store, last)
+        if replay is None:
+            return
         stream = session.streams.find(replay.key)
         response = HTTPResponse(request.send)
         if stream is None:
-            # Nothing more is coming; but something may have been stored since the store was asked.
-            await replay.go_on(store)
-            await response.events(replay.events(self._retry), last=True)
+            await self._watch.run(_Silence(), request.receive, partial(self._replay_rest, replay, store, response))
             return
         # From here on the reader gets what is stored; what was stored since the store was asked is asked for again.
         reader = stream.attach()
@@ -188,65 +212,14 @@ class SessionServing:
         await self._forward(stream, reader, forwarder, request, work)
 
 
-class _Replay:
-    """The events that a client has missed.
+class _Silence:
+    """The response to a request while there is nothing to send yet."""
 
-    Attributes:
-        key: The stream that they are of.
-    """
+    def disconnect(self) -> None:
+        """See `WatchedResponse.disconnect`."""
 
-    def __init__(self, key: str, last: str, items: list[Item]) -> None:
-        self.key = key
-        self._last = last
-        self._items = items
-
-    @classmethod
-    async def of(cls, session: SessionPort, store: EventStore, last: str) -> _Replay:
-        """What the store has after an event.
-
-        Raises:
-            Refusal: The event is not of this session.
-        """
-        items, key = await _stored_after(store, last)
-        if key is None or not session.streams.owns(key):
-            # One answer for both, so that nobody learns which events other sessions have.
-            raise Refusal.of_request(400, "Bad Request: Last-Event-ID names no event of this session")
-        return cls(key, last, items)
-
-    async def go_on(self, store: EventStore) -> None:
-        """Adds what was stored meanwhile."""
-        last = self._items[-1].event_id if self._items else self._last
-        items, _ = await _stored_after(store, last or self._last)
-        self._items += items
-
-    @property
-    def ids(self) -> set[str | None]:
-        """The ids of the events."""
-        return {item.event_id for item in self._items}
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stream's answer is among them."""
-        return any(item.final for item in self._items)
-
-    def events(self, retry: int | None) -> bytes:
-        """All of them, formatted."""
-        return b"".join(event_of(item, retry) for item in self._items)
-
-
-async def _stored_after(store: EventStore, last: str) -> tuple[list[Item], str | None]:
-    items: list[Item] = []
-
-    async def collect(event: EventMessage) -> None:
-        frame = to_frame(SessionMessage(event.message))
-        items.append(Item(frame, event.event_id, isinstance(event.message, (JSONRPCResponse, JSONRPCError))))
-
-    try:
-        key = await store.replay_events_after(last, collect)
-    except Exception:
-        logger.exception("replaying the events after %r failed", last)
-        return [], None
-    return items, key
+    async def keep_alive(self) -> None:
+        """See `WatchedResponse.keep_alive`."""
 
 
 def _check_batch(session: SessionPort, batch: Batch) -> None:

@@ -130,8 +130,8 @@ class HTTPSession:
 
     @property
     def busy(self) -> bool:
-        """Whether an HTTP request is open, or a request of the client's still runs."""
-        return self._requests > 0 or self._spawner.busy
+        """Whether an HTTP request is open, or a handler runs that does not wait for the client to answer it."""
+        return self._requests > 0 or self._duplex.working
 
     def close(self) -> None:
         """Ends the session: running requests are answered with an error and cancelled, streams end."""

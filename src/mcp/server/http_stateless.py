@@ -90,4 +90,4 @@ class StatelessEndpoint:
         Raises:
             Refusal: Always.
         """
-        raise Refusal.of_verb(b"POST")
+        raise Refusal.of_verb(request.scope["method"], "POST")

@@ -144,10 +144,11 @@ class Stream:
         return not self.ids
 
     def attach(self) -> Reader:
-        """A reader for what comes from now on, in the place of any other."""
-        if self.reader is not None:
-            self.reader.close()
-        self.reader = Reader(MAX_BEHIND if self.standalone else None)
+        """A reader for what comes from now on, in the place of any other, whose connection may be dead by now."""
+        before, self.reader = self.reader, Reader(MAX_BEHIND if self.standalone else None)
+        if before is not None:
+            self.reader.waiting, before.waiting = before.waiting, []
+            before.close()
         if self._unread is not None:
             self.reader.waiting.extend(self._unread)
             self._unread = None

@@ -154,6 +154,7 @@ class _Beats:
 
 
 async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+    failures: list[Exception] = []
     async with anyio.create_task_group() as group:
 
         async def watch() -> None:
@@ -163,8 +164,14 @@ async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Cal
 
         group.start_soon(watch)
         group.start_soon(_keep_alive, exchange)
-        await work()
+        try:
+            await work()
+        except Exception as failure:
+            # Raised as it is, where the group would wrap it.
+            failures.append(failure)
         group.cancel_scope.cancel()
+    if failures:
+        raise failures[0]
 
 
 async def _disconnected(receive: "Receive") -> None:

@@ -15,8 +15,9 @@ from mcp.server.validation import (
     validate_tool_use_result_messages,
     wants_sampling_tools,
 )
-from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.types.jsonrpc import RequestId
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.types.jsonrpc import METHOD_NOT_FOUND, RequestId
+from mcp.types.methods import METHODS
 
 if TYPE_CHECKING:
     from mcp import types
@@ -88,6 +89,7 @@ class ClientQuestions:
         timeout = _seconds(request_read_timeout_seconds)
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         on_progress = None if progress_callback is None else progress_reporter(progress_callback)
+        self._check_revision(request.method)
         answer = await self._exchange.ask(request.method, wire.get("params"), timeout, on_progress)
         return result_type.model_validate(answer)
 
@@ -265,8 +267,21 @@ class ClientQuestions:
 
         return EmptyResult.model_validate(await self._ask("ping", None))
 
+    def _check_revision(self, method: str) -> None:
+        """Refuses a question that the client, by its revision, cannot know. A client that declares it knows it.
+
+        Raises:
+            MCPError: -32601: there is no such question.
+        """
+        version, spec = self._connection.protocol_version, METHODS.get(method)
+        if spec is None or version in spec.from_server or not self._exchange.can_ask:
+            return
+        if spec.capability is None or getattr(self.client_capabilities, spec.capability, None) is None:
+            raise MCPError(METHOD_NOT_FOUND, f"Revision {version}, which the client speaks, has no {method}", method)
+
     async def _ask(self, method: str, params: BaseModel | None) -> dict[str, Any]:
         wire = None if params is None else params.model_dump(by_alias=True, exclude_none=True, mode="json")
+        self._check_revision(method)
         return await self._exchange.ask(method, wire)
 
 

@@ -123,3 +123,6 @@ class ServerSide:
         if error.response_id is not None:
             logger.debug("what answers %r is no answer: %s", error.response_id, error.message)
         return True
+
+    async def disturbed(self, error: DecodeError) -> None:
+        """See `Side.disturbed`. The client has been told; no handler is."""

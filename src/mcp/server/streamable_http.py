@@ -249,7 +249,7 @@ class StreamableHTTPServerTransport:
             await self.terminate()
             await respond(request.send, 200, [(b"content-length", b"0")], b"")
         else:
-            raise Refusal.of_verb()
+            raise Refusal.of_verb(verb)
 
     def _check_id(self, request: HTTPRequest) -> None:
         if self.mcp_session_id is None:

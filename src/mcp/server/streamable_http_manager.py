@@ -78,8 +78,8 @@ class StreamableHTTPSessionManager:
         security_settings: Which hosts and origins are let in; None lets all in.
         retry_interval: How long a client shall wait before it comes back for a closed stream, in ms; None leaves it to
             the client.
-        session_idle_timeout: For how many seconds a session may have neither an open HTTP request nor one that still
-            runs, before it is ended; None for ever.
+        session_idle_timeout: For how many seconds a session may have neither an open HTTP request nor a handler that
+            runs, before it is ended; None for ever. One that waits for the client's answer does not count.
         max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
         max_sessions: The most sessions at a time; None for no limit.
 

@@ -41,6 +41,7 @@ class Worker:
     def __init__(self, *, takes_batches: bool = False, can_ask: bool = True, **work: Work) -> None:
         self.takes_batches = takes_batches
         self.noticed: list[str] = []
+        self.disturbances: list[str] = []
         self._can_ask = can_ask
         self._work = work
 
@@ -66,6 +67,9 @@ class Worker:
 
     def unreadable(self, error: DecodeError) -> bool:
         return True
+
+    async def disturbed(self, error: DecodeError) -> None:
+        self.disturbances.append(error.message)
 
 
 class NotingOutlet(LinkOutlet):
@@ -430,6 +434,7 @@ async def test_a_batch_may_hold_anything() -> None:
     assert outcomes == {None: -32600, 1: {"done": True}, 2: METHOD_NOT_FOUND, 3: -32600}
     assert asked["result"] == {"answer": {"yes": True}}
     assert side.noticed == ["event"]
+    assert side.disturbances == [answer["error"]["message"] for answer in answers if answer["id"] in (None, 3)]
 
 
 async def test_a_batch_whose_items_are_all_refused_is_answered_with_one_batch() -> None:

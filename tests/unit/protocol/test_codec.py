@@ -329,6 +329,7 @@ def test_a_batch_is_read_where_the_revision_has_them_with_an_error_for_each_item
     assert isinstance(number, DecodeError)
     assert number.message == "a message must be a JSON object, got an integer"
     assert isinstance(nested, DecodeError)
+    assert nested.message == "a JSON-RPC batch must not hold another batch"
     assert isinstance(nothing, DecodeError)
     assert nothing.id == 2
 

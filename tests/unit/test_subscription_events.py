@@ -19,7 +19,6 @@ from mcp.shared.subscriptions import (
     event_from_wire,
     event_matches,
     event_to_notification,
-    subscription_id_in,
 )
 
 EVENTS: list[tuple[ServerEvent, str, dict[str, Any], type]] = [
@@ -67,25 +66,6 @@ def test_a_filter_matches_what_it_names(filter: dict[str, Any], matching: list[S
     honored = types.SubscriptionFilter(**filter)
     uris = frozenset(honored.resource_subscriptions or ())
     assert [event for event, *_ in EVENTS if event_matches(honored, uris, event)] == matching
-
-
-@pytest.mark.parametrize(
-    ("params", "id"),
-    [
-        (None, None),
-        ({}, None),
-        ({"_meta": None}, None),
-        ({"_meta": []}, None),
-        ({"_meta": {"other": 1}}, None),
-        ({"_meta": {subscriptions.SUBSCRIPTION_ID_META_KEY: 0}}, 0),
-        ({"_meta": {subscriptions.SUBSCRIPTION_ID_META_KEY: "0"}}, "0"),
-        ({"_meta": {subscriptions.SUBSCRIPTION_ID_META_KEY: True}}, None),
-        ({"_meta": {subscriptions.SUBSCRIPTION_ID_META_KEY: ["0"]}}, None),
-    ],
-)
-def test_the_id_of_a_subscription_is_a_string_or_an_integer(params: Any, id: Any) -> None:
-    assert subscription_id_in(params) == id
-    assert type(subscription_id_in(params)) is type(id)
 
 
 def test_events_are_values() -> None:

@@ -25,12 +25,12 @@ from mcp.client.input_rounds import ResultT, Try, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
-from mcp.client.subscriptions import Subscription, listen
 from mcp.engine.supervisor import Held
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
     from mcp.client.stdio import StdioServerParameters
+    from mcp.client.subscriptions import Subscription
     from mcp.engine.memory import LocalServer
 
 __all__ = ["Client", "ConnectMode", "negotiate_auto"]
@@ -421,6 +421,8 @@ class Client(DeprecatedVerbs):
         Raises:
             RuntimeError: The client is not entered.
         """
+        from mcp.client.subscriptions import listen
+
         return listen(
             self.session,
             tools_list_changed=tools_list_changed,

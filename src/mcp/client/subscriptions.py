@@ -20,6 +20,7 @@ from mcp.client._listen_route import ListenRoute
 from mcp.engine.backend import Cancellable, open_spawner
 from mcp.engine.requester import NotificationTaker
 from mcp.protocol.codec import RequestId
+from mcp.protocol.eras import named_subscription
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import (
     LISTEN_STREAM_METHODS,
@@ -30,7 +31,6 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
     event_from_wire,
     event_matches,
-    subscription_id_in,
 )
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -225,7 +225,7 @@ class _Stream:
     def _taker(self, id: RequestId) -> NotificationTaker:
         def take(method: str, params: dict[str, Any] | None) -> bool:
             params = params or {}
-            if subscription_id_in(params) != id:
+            if named_subscription(params) != id:
                 return False
             if method == _ACKNOWLEDGED:
                 self._acknowledge(params)

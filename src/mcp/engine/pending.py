@@ -22,8 +22,8 @@ from mcp.protocol.codec import (
     encode_notification,
     encode_request,
 )
+from mcp.protocol.eras import named_subscription
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
-from mcp.shared.subscriptions import subscription_id_in
 
 __all__ = ["PendingRequests", "Signal", "cancelled_by_peer", "new_signal"]
 
@@ -164,7 +164,7 @@ class PendingRequests:
         """Offers a notification to the subscription that it names; whether nobody else is to have it."""
         ends = notification.method == "notifications/cancelled"
         params: dict[str, Any] = notification.params or {}
-        id: Any = params.get("requestId") if ends else subscription_id_in(params)
+        id: Any = params.get("requestId") if ends else named_subscription(params)
         pending = self._pending.get(id) if type(id) in (str, int) else None
         if pending is None or pending.on_notification is None:
             return False

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.types.base import SUBSCRIPTION_ID_META_KEY
 
 if TYPE_CHECKING:
-    from mcp.types import RequestId, ServerNotification, SubscriptionFilter
+    from mcp.types import ServerNotification, SubscriptionFilter
 
 __all__ = [
     "LISTEN_STREAM_METHODS",
@@ -26,11 +28,7 @@ __all__ = [
     "event_matches",
     "event_to_notification",
     "event_to_wire",
-    "subscription_id_in",
 ]
-
-SUBSCRIPTION_ID_META_KEY: Final = "io.modelcontextprotocol/subscriptionId"
-"""The `_meta` key by which everything on a stream names the `subscriptions/listen` request that opened it."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,6 @@ def event_from_wire(method: str, params: Mapping[str, Any] | None) -> ServerEven
         return _LIST_CHANGES.get(method)
     uri = (params or {}).get("uri")
     return ResourceUpdated(uri) if isinstance(uri, str) else None
-
-
-def subscription_id_in(params: Mapping[str, Any] | None) -> RequestId | None:
-    """The subscription that the params of a notification name; None where they name none."""
-    meta: Any = None if params is None else params.get("_meta")
-    id: Any = cast("dict[str, Any]", meta).get(SUBSCRIPTION_ID_META_KEY) if isinstance(meta, dict) else None
-    return id if type(id) in (str, int) else None
 
 
 def event_matches(honored: SubscriptionFilter, uris: frozenset[str], event: ServerEvent) -> bool:

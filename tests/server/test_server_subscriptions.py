@@ -285,14 +285,17 @@ async def test_an_id_may_be_used_again_once_its_stream_has_ended(board: Board) -
         await listen(wire, 1, {"promptsListChanged": True})
 
 
-async def test_a_client_that_closes_its_side_gets_the_end_of_its_streams_at_once(board: Board) -> None:
+@pytest.mark.parametrize("early", [True, False])
+async def test_a_client_that_closes_its_side_gets_the_end_of_its_streams_at_once(board: Board, early: bool) -> None:
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](10)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](10)
+    params = {"notifications": {"toolsListChanged": True}, "_meta": MODERN}
+    request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="subscriptions/listen", params=params)
+    await to_server.send(SessionMessage(request))
+    if early:
+        to_server.close()
     async with anyio.create_task_group() as group, to_server, from_server:
         group.start_soon(board.server.run, from_client, to_client, board.server.create_initialization_options())
-        params = {"notifications": {"toolsListChanged": True}, "_meta": MODERN}
-        request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="subscriptions/listen", params=params)
-        await to_server.send(SessionMessage(request))
         assert (await from_server.receive()).message.model_dump()["method"] == ACKNOWLEDGED
         to_server.close()
         # Well before the second that requests have to finish.

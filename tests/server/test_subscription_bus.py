@@ -11,6 +11,7 @@ import pytest
 
 from mcp import Client
 from mcp.server import Server
+from mcp.server._listen_stream import EncodedEvent, ListenStream
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -19,6 +20,7 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
+from mcp.types import SubscriptionFilter
 
 pytestmark = pytest.mark.anyio
 
@@ -144,10 +146,10 @@ async def test_one_server_may_serve_its_streams_in_one_event_loop_after_another(
 
 
 class Elsewhere:
-    """A server with a client that listens, on an event loop of their own in another thread."""
+    """A client that listens on an event loop of its own in another thread, in which its server serves it."""
 
-    def __init__(self, bus: InMemorySubscriptionBus, backend: str) -> None:
-        self._server = Server("elsewhere", on_subscriptions_listen=ListenHandler(bus))
+    def __init__(self, server: Server, backend: str) -> None:
+        self._server = server
         self._backend = backend
         self.listens = threading.Event()
         self.heard: list[tuple[ServerEvent, int]] = []
@@ -160,16 +162,42 @@ class Elsewhere:
         with anyio.fail_after(10):
             async with Client(self._server) as client, client.listen(tools_list_changed=True) as subscription:
                 self.listens.set()
-                event = await anext(subscription)
-                self.heard.append((event, threading.get_ident()))
+                async for event in subscription:
+                    self.heard.append((event, threading.get_ident()))
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-async def test_what_is_published_in_one_thread_is_told_in_another(backend: str) -> None:
+@pytest.mark.parametrize("share_a_server", [True, False])
+async def test_what_is_published_in_one_thread_is_told_in_another(backend: str, share_a_server: bool) -> None:
     bus = InMemorySubscriptionBus()
-    elsewhere = Elsewhere(bus, backend)
-    elsewhere.thread.start()
-    await anyio.to_thread.run_sync(elsewhere.listens.wait, 10)
-    await bus.publish(ToolsListChanged())
-    await anyio.to_thread.run_sync(elsewhere.thread.join, 10)
+    handler = ListenHandler(bus)
+    there = handler if share_a_server else ListenHandler(bus)
+    elsewhere = Elsewhere(Server("there", on_subscriptions_listen=there), backend)
+    async with (
+        Client(Server("here", on_subscriptions_listen=handler)) as client,
+        client.listen(tools_list_changed=True) as subscription,
+    ):
+        elsewhere.thread.start()
+        await anyio.to_thread.run_sync(elsewhere.listens.wait, 10)
+        await bus.publish(ToolsListChanged())
+        with anyio.fail_after(10):
+            assert await anext(subscription) == ToolsListChanged()
+            there.close()
+            handler.close()
+            await anyio.to_thread.run_sync(elsewhere.thread.join, 10)
+            assert [event async for event in subscription] == []
     assert elsewhere.heard == [(ToolsListChanged(), elsewhere.thread.ident)]
+    assert (handler._streams, there._streams, bus._listeners) == ({}, {}, {})
+
+
+async def test_an_event_loop_that_is_gone_hears_nothing() -> None:
+    filter = SubscriptionFilter(tools_list_changed=True)
+    streams: list[ListenStream] = []
+
+    async def elsewhere() -> None:
+        streams.append(ListenStream(1, filter, 1, streams.remove))
+
+    await anyio.to_thread.run_sync(partial(anyio.run, elsewhere))
+    streams[0].push(EncodedEvent.of(ToolsListChanged()))
+    streams[0].end()
+    assert streams[0]._waiting == []

@@ -159,6 +159,34 @@ async def test_the_end_of_the_application_ends_the_streams_politely(board: Board
             assert call.sent[-1]["more_body"] is False
 
 
+async def test_a_stream_that_begins_as_the_application_ends_ends_at_once(board: Board) -> None:
+    app = board.server.streamable_http_app()
+    serves, stop, arrived = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def late(ctx: Context, call_next: CallNext) -> Any:
+        arrived.set()
+        await stop.wait()
+        await anyio.wait_all_tasks_blocked()
+        return await call_next(ctx)
+
+    async def serve() -> None:
+        async with board.server.session_manager.run():
+            serves.set()
+            await stop.wait()
+
+    board.server.middleware.append(late)
+    async with anyio.create_task_group() as group:
+        group.start_soon(serve)
+        await serves.wait()
+        async with calling(app, headers(LISTEN), message(LISTEN, TOOLS)) as call:
+            await arrived.wait()
+            stop.set()
+            await call.finished()
+            acknowledged, result = events(call.sent[1]) + events(call.sent[2])
+            assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+            assert result["result"]["resultType"] == "complete"
+
+
 async def test_one_stream_too_many_is_refused() -> None:
     board = Board(max_subscriptions=1)
     async with serving(board.server) as app, streaming(app):

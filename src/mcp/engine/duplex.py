@@ -158,12 +158,11 @@ class Duplex:
         await self._outlet.drain(related)
 
     async def forward(self, frames: Sequence[bytes], related: RequestId | None) -> None:
-        """Sends notifications that are encoded already; waits while the peer is behind.
+        """Sends notifications that are encoded already, also to a peer that sends no more; waits while it is behind.
 
         Raises:
-            TransportError: The connection is closed.
+            TransportError: This side is closed.
         """
-        self.check()
         for frame in frames:
             self._pending.send(frame, related)
         await self._outlet.drain(related)

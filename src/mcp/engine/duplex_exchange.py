@@ -27,7 +27,7 @@ class DuplexExchange(OneWayExchange):
         can_ask: Whether its handler may ask the peer something.
     """
 
-    __slots__ = ("_asking", "_duplex", "_end", "_id", "_may_ask", "_open")
+    __slots__ = ("_asking", "_duplex", "_end", "_id", "_may_ask", "_open", "_winding_down")
 
     def __init__(self, duplex: "Duplex", id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
         super().__init__(origin or NOWHERE)
@@ -37,6 +37,7 @@ class DuplexExchange(OneWayExchange):
         self._may_ask = can_ask
         self._asking = 0
         self._end: Callable[[], None] | None = None
+        self._winding_down = False
 
     @property
     def waits_for_peer(self) -> bool:
@@ -55,10 +56,13 @@ class DuplexExchange(OneWayExchange):
     def open_stream(self, end: Callable[[], None]) -> FrameWriter:
         """See `Exchange.open_stream`."""
         self._end = end
+        if self._winding_down:
+            end()
         return self._forward
 
     def wind_down(self) -> None:
-        """The connection is about to close."""
+        """The connection is about to close, perhaps before the handler has begun."""
+        self._winding_down = True
         if self._end is not None:
             self._end()
 

@@ -89,7 +89,7 @@ class ModernEndpoint:
 
     def close(self) -> None:
         """Ends the streams that stand open."""
-        self._standing.end_all()
+        self._standing.close()
 
     # What the body says, and whether the headers say the same.
 

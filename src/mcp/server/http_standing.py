@@ -15,10 +15,8 @@ class StandingStreams:
 
     def __init__(self) -> None:
         self._ends: dict[Hashable, Callable[[], None]] = {}
-        self._shutdown = ShutdownWatch(lambda: bool(self._ends), self.end_all)
-
-    def __len__(self) -> int:
-        return len(self._ends)
+        self._shutdown = ShutdownWatch(lambda: bool(self._ends), self._end_all)
+        self._closed = False
 
     def add(self, stream: Hashable, end: Callable[[], None]) -> None:
         """Takes note of a stream.
@@ -29,12 +27,18 @@ class StandingStreams:
         """
         self._ends[stream] = end
         self._shutdown.start()
+        if self._closed:
+            end()
 
     def discard(self, stream: Hashable) -> None:
         """Forgets a stream that has ended; does nothing for one that it does not know."""
         self._ends.pop(stream, None)
 
-    def end_all(self) -> None:
-        """Ends every stream."""
+    def close(self) -> None:
+        """Ends every stream, and those to come."""
+        self._closed = True
+        self._end_all()
+
+    def _end_all(self) -> None:
         for end in tuple(self._ends.values()):
             end()

@@ -105,7 +105,9 @@ class _Running:
             self._beat = loop.create_task(self._exchange.keep_alive())
 
     async def _watch(self) -> None:
-        await _disconnected(self._receive)
+        # Written out: one coroutine less for each stream that stays open.
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
         self._exchange.disconnect()
         # A cancel that comes after the work has ended would hit whatever this task does next.
         if not self.ended:

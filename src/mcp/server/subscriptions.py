@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
-from threading import get_ident
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.lowlevel
 
-from mcp.engine.reactor import Reactor, current_reactor
 from mcp.server._listen_stream import EncodedEvent, ListenStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import (
@@ -139,8 +137,8 @@ class ListenHandler:
         self._max_buffered_events = max_buffered_events
         self._streams: dict[ListenStream, None] = {}
         self._unsubscribe: Callable[[], None] | None = None
-        self._thread = 0
-        self._reactor: Reactor | None = None
+        # One server may serve in several threads.
+        self._lock = RLock()
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
@@ -164,14 +162,13 @@ class ListenHandler:
             raise MCPError(INVALID_REQUEST, "subscriptions/listen needs an id: it names the stream")
         if len(self._streams) >= self._max_subscriptions:
             raise MCPError(INTERNAL_ERROR, f"Subscription limit reached: {self._max_subscriptions} streams are open")
-        stream = ListenStream(id, params.notifications, self._max_buffered_events)
-        acknowledgement = stream.acknowledgement(params.notifications)
+        stream = ListenStream(id, params.notifications, self._max_buffered_events, self._overflowed)
         write = ctx.session.open_stream(stream.end)
         # The stream may stay for days, and needs nothing more of the request.
         del ctx, params
         self._add(stream)
         try:
-            await stream.run(acknowledgement, write)
+            await stream.run(write)
         finally:
             self._discard(stream)
         return SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: id})
@@ -186,34 +183,27 @@ class ListenHandler:
             stream.end()
 
     def _add(self, stream: ListenStream) -> None:
-        if not self._streams:
-            self._thread = get_ident()
-            self._reactor = current_reactor()
-            self._unsubscribe = self._bus.subscribe(self._published)
-        self._streams[stream] = None
+        with self._lock:
+            if self._unsubscribe is None:
+                self._unsubscribe = self._bus.subscribe(self._published)
+            self._streams[stream] = None
 
     def _discard(self, stream: ListenStream) -> None:
-        self._streams.pop(stream, None)
-        if not self._streams and self._unsubscribe is not None:
-            unsubscribe, self._unsubscribe = self._unsubscribe, None
-            unsubscribe()
+        with self._lock:
+            self._streams.pop(stream, None)
+            if not self._streams and self._unsubscribe is not None:
+                unsubscribe, self._unsubscribe = self._unsubscribe, None
+                unsubscribe()
 
     def _published(self, event: ServerEvent) -> None:
-        if get_ident() == self._thread:
-            self._deliver(event)
-        elif self._reactor is not None:
-            self._reactor.call_soon_threadsafe(partial(self._deliver, event))
-
-    def _deliver(self, event: ServerEvent) -> None:
-        takers = [stream for stream in self._streams if stream.wants(event)]
+        takers = [stream for stream in tuple(self._streams) if stream.wants(event)]
         if not takers:
             return
         encoded = EncodedEvent.of(event)
         for stream in takers:
-            if not stream.push(encoded):
-                logger.warning(
-                    "ended the subscription stream %r: %d events wait for a client that reads too slowly",
-                    stream.id,
-                    self._max_buffered_events,
-                )
-                self._discard(stream)
+            stream.push(encoded)
+
+    def _overflowed(self, stream: ListenStream) -> None:
+        text = "ended the subscription stream %r: %d events wait for a client that reads too slowly"
+        logger.warning(text, stream.id, self._max_buffered_events)
+        self._discard(stream)

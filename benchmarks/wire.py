@@ -68,15 +68,32 @@ def expected_text(number: int) -> bytes:
     return b"HELLO %d" % number
 
 
+MODERN_META: dict[str, object] = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": _IDENTITY,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 MODERN_CALLS = CallFormat(
-    {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientInfo": _IDENTITY,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    },
+    MODERN_META,
     {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "shout"},
 )
 HANDSHAKE_CALLS = CallFormat({}, {"mcp-protocol-version": HANDSHAKE})
 
 INITIALIZE = _message("initialize", {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": _IDENTITY}, id=1)
 INITIALIZED = _message("notifications/initialized", None)
+
+
+def listen_request(port: int, id: str) -> bytes:
+    """Returns a whole POST that opens a `subscriptions/listen` stream for changes of the list of tools."""
+    return _modern_post(port, "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id)
+
+
+def publish_request(port: int) -> bytes:
+    """Returns a whole POST of `bench/publish`, by which the benchmark's server tells all streams of a change."""
+    return _modern_post(port, "bench/publish", {}, 1)
+
+
+def _modern_post(port: int, method: str, params: dict[str, object], id: str | int) -> bytes:
+    body = _message(method, {**params, "_meta": MODERN_META}, id=id)
+    headers = {"mcp-protocol-version": MODERN, "mcp-method": method}
+    return post_head(port, len(body), headers) + body

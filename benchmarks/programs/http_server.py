@@ -4,12 +4,16 @@ import argparse
 import asyncio
 import socket
 from importlib import metadata
-from typing import Literal
+from typing import Any, Literal
 
 import uvicorn
 from shout import build_server
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp.server import Server, ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.types import RequestParams, SubscriptionsListenRequestParams
 
 Parts = tuple[Literal["h11", "httptools"], Literal["asyncio", "uvloop"]]
 
@@ -21,11 +25,13 @@ def main() -> None:
     parser.add_argument("--json-response", action="store_true")
     parser.add_argument("--stateless", action="store_true")
     parser.add_argument("--count-tasks", action="store_true", help="answer GET /tasks with the number of tasks")
+    parser.add_argument("--streams", type=int, default=0, help="serve so many `subscriptions/listen` streams")
     options = parser.parse_args()
 
-    app: ASGIApp = build_server(options.listed_tools).streamable_http_app(
-        json_response=options.json_response, stateless_http=options.stateless
-    )
+    server = build_server(options.listed_tools)
+    if options.streams:
+        _serve_streams(server, options.streams)
+    app: ASGIApp = server.streamable_http_app(json_response=options.json_response, stateless_http=options.stateless)
     if options.count_tasks:
         app = _counting_tasks(app)
     http, loop = _parts(options.parts)
@@ -48,6 +54,19 @@ def _parts(choice: str) -> Parts:
             "uvloop" if any(line.startswith("uvloop") for line in required) else "asyncio",
         )
     return ("httptools", "uvloop") if choice == "fast" else ("h11", "asyncio")
+
+
+def _serve_streams(server: Server[Any], most: int) -> None:
+    bus = InMemorySubscriptionBus()
+
+    async def publish(ctx: ServerRequestContext[Any, Any], params: RequestParams) -> dict[str, Any]:
+        await bus.publish(ToolsListChanged())
+        return {"resultType": "complete"}
+
+    server.add_request_handler(
+        "subscriptions/listen", SubscriptionsListenRequestParams, ListenHandler(bus, max_subscriptions=most)
+    )
+    server.add_request_handler("bench/publish", RequestParams, publish)
 
 
 def _counting_tasks(app: ASGIApp) -> ASGIApp:

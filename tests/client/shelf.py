@@ -32,8 +32,8 @@ class Shelf:
     asks_for_input: bool = False
     news: list[tuple[str, dict[str, Any] | None]] = field(default_factory=list[Any])
 
-    def server(self) -> Server:
-        """A server object for clients in this process."""
+    def server(self, **more: Any) -> Server:
+        """A server object for clients in this process, with more handlers."""
         return Server(
             "shelf",
             on_list_tools=self._tools,
@@ -42,6 +42,7 @@ class Shelf:
             on_list_resource_templates=self._templates,
             on_read_resource=self._read,
             on_call_tool=self._call,
+            **more,
         )
 
     async def _tools(self, ctx: Context, params: Page) -> types.ListToolsResult:

@@ -7,9 +7,10 @@ import pytest
 from shelf import LAST_CURSOR, Journal, Shelf, shared
 
 from mcp import Client, MCPError, types
-from mcp.client import CacheConfig, CacheEntry, CacheKey, IncomingMessage
+from mcp.client import CacheConfig, CacheEntry, CacheKey, IncomingMessage, InMemoryResponseCacheStore
 from mcp.client.caching import ClientResponseCache
 from mcp.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 pytestmark = pytest.mark.anyio
 
@@ -73,6 +74,29 @@ async def test_it_does_so_before_anybody_hears_of_it(mode: str) -> None:
         with anyio.fail_after(PATIENCE):
             await held.wait()
     assert names == ["tool 2"]
+
+
+class SlowToForget(InMemoryResponseCacheStore):
+    async def delete(self, key: CacheKey) -> None:
+        await anyio.sleep(0.05)
+        await super().delete(key)
+
+
+async def test_it_does_so_before_whoever_watches_hears_of_it() -> None:
+    shelf, bus = Shelf(), InMemorySubscriptionBus()
+    config = CacheConfig(store=SlowToForget(), partition="me", target_id="shelf")
+    async with (
+        Client(shelf.server(on_subscriptions_listen=ListenHandler(bus)), cache=config) as client,
+        client.listen(tools_list_changed=True) as changes,
+    ):
+        await client.list_tools()
+        assert shelf.asked["tools/list"] == 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(bus.publish, ToolsListChanged())
+            with anyio.fail_after(PATIENCE):
+                assert await anext(changes) == ToolsListChanged()
+            await client.list_tools()
+    assert shelf.asked["tools/list"] == 2
 
 
 async def test_a_client_without_callbacks_evicts_as_well() -> None:

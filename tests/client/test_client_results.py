@@ -172,11 +172,6 @@ async def test_extensions_have_no_results_yet() -> None:
             await client.session.call_tool("add", allow_claimed=True)  # pyright: ignore[reportArgumentType]
 
 
-def test_there_are_no_subscriptions_yet() -> None:
-    with pytest.raises(NotImplementedError, match="subscriptions are not part of this version"):
-        Client(house.build()).listen(tools_list_changed=True)
-
-
 # Results of requests that are sent as messages.
 
 

@@ -8,7 +8,7 @@ interpreter. Prints one line per statement and, last, `N passed, M failed`; exit
 
 import argparse
 import asyncio
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -19,6 +19,7 @@ from typing import TypedDict
 from upstream_programs import STATEMENTS, Statement
 
 SECONDS_PER_PROGRAM = 60
+PACKAGE = "upstream"
 
 
 class Row(TypedDict):
@@ -32,14 +33,15 @@ class Row(TypedDict):
 
 
 def load(folder: Path, program: str) -> ModuleType:
-    """Imports a program anew, so that no statement sees what another one changed."""
-    spec = importlib.util.spec_from_file_location(program.replace("/", "_"), folder / f"{program}.py")
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(f"{program}.py in {folder}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """Imports a program anew, so that no statement sees what another one changed.
+
+    It is a module of a package that is all of `folder`, since some programs import their neighbours.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+    package = sys.modules[PACKAGE] = ModuleType(PACKAGE)
+    package.__path__ = [str(folder)]
+    return importlib.import_module(f"{PACKAGE}.{program.replace('/', '.')}")
 
 
 def row(statement: Statement, seen: str, holds: bool) -> Row:

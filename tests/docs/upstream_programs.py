@@ -4,20 +4,25 @@ A check observes one thing a page states and returns it. The statement holds if 
 expected. To cover another program, add a function with the `states` decorator.
 """
 
+import asyncio
 import contextlib
+import importlib
 import io
 import json
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
+import anyio
 from pydantic import BaseModel
 
 from mcp import Client, MCPError
+from mcp.client.subscriptions import ResourceUpdated
 from mcp.server import Server
-from mcp.types import CallToolResult, ListToolsResult, Request
+from mcp.types import CallToolResult, ListToolsResult, Request, TextResourceContents
 
 Observe = Callable[[ModuleType], Coroutine[Any, Any, object]]
 
@@ -335,3 +340,112 @@ async def _(program: ModuleType) -> object:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         await program.main()
     return printed.getvalue()
+
+
+# docs/handlers/subscriptions.md, docs/client/subscriptions.md
+
+SPRINT_BOARD = "subscriptions/tutorial002"
+
+
+def sprint_board() -> ModuleType:
+    """The low-level server that the pages' clients are run against here, anew."""
+    name = f"upstream.{SPRINT_BOARD.replace('/', '.')}"
+    sys.modules.pop(name, None)
+    return importlib.import_module(name)
+
+
+async def printed_by(call: Callable[[Client], Awaitable[object]], server: Server) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        async with Client(server) as client:
+            await call(client)
+    return printed.getvalue()
+
+
+@states(SPRINT_BOARD, "the handler's own bus reaches the stream that named the URI", ["board://sprint", "[x] design"])
+async def _(program: ModuleType) -> object:
+    async with (
+        Client(program.server) as client,
+        client.listen(resource_subscriptions=["board://sprint"]) as subscription,
+    ):
+        await client.call_tool("complete_task", {"task": "design"})
+        event = await anext(subscription)
+        assert isinstance(event, ResourceUpdated)
+        [contents] = (await client.read_resource(event.uri)).contents
+        assert isinstance(contents, TextResourceContents)
+    return [event.uri, contents.text.splitlines()[0]]
+
+
+@states(SPRINT_BOARD, "close() ends every open stream gracefully", (0, 0))
+async def _(program: ModuleType) -> object:
+    async with (
+        Client(program.server) as client,
+        client.listen(tools_list_changed=True) as one,
+        client.listen(prompts_list_changed=True) as two,
+    ):
+        program.listen_handler.close()
+        first = [event async for event in one]
+        return len(first), len([event async for event in two])
+
+
+@states("subscriptions/tutorial003", "follows the board until the server closes the stream", "[x] design\n[ ] build\n")
+async def _(program: ModuleType) -> object:
+    board = sprint_board()
+
+    async def follow(client: Client) -> None:
+        following = asyncio.create_task(program.follow_board(client))
+        while not board.listen_handler._streams:
+            await asyncio.sleep(0)
+        await client.call_tool("complete_task", {"task": "design"})
+        board.listen_handler.close()
+        await following
+
+    return await printed_by(follow, board.server)
+
+
+def states_of_sprints(program: str, run: Callable[[Callable[[], Awaitable[str]]], Awaitable[str]]) -> None:
+    """The same two statements about each of the three ways to watch beside a main flow."""
+    words = "the watcher sees the finished board and returns"
+
+    @states(program, words, ["[ ] design", "[ ] build", "[x] design", "[x] build"])
+    async def _(program: ModuleType) -> object:
+        async def sprint() -> str:
+            return await printed_by(program.run_sprint, sprint_board().server)
+
+        lines = (await run(sprint)).splitlines()
+        return [*lines[:2], *[line for line in lines[-3:] if "ship" not in line][-2:]]
+
+
+async def _on_this_loop(sprint: Callable[[], Awaitable[str]]) -> str:
+    return await sprint()
+
+
+async def _on_trio(sprint: Callable[[], Awaitable[str]]) -> str:
+    return await asyncio.to_thread(anyio.run, sprint, backend="trio")
+
+
+states_of_sprints("subscriptions/tutorial004_asyncio", _on_this_loop)
+states_of_sprints("subscriptions/tutorial004_anyio", _on_this_loop)
+states_of_sprints("subscriptions/tutorial004_trio", _on_trio)
+
+
+@states("subscriptions/tutorial005", "a graceful end or a drop: it listens again and refetches", 2)
+async def _(program: ModuleType) -> object:
+    board = sprint_board()
+    listens = 0
+
+    async def count(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        nonlocal listens
+        listens += ctx.method == "subscriptions/listen"
+        return await call_next(ctx)
+
+    board.server.middleware.append(count)
+
+    async def follow(client: Client) -> None:
+        following = asyncio.create_task(program.keep_following(client))
+        while listens < 2:
+            board.listen_handler.close()
+            await asyncio.sleep(0.05)
+        following.cancel()
+
+    await printed_by(follow, board.server)
+    return listens

@@ -8,7 +8,7 @@ from doing import Received, Work, context_of, received_when, server_that
 from wire import Context, connected, send
 
 from mcp import types
-from mcp.engine.exchange import OneWayExchange, Origin
+from mcp.engine.exchange import FrameWriter, OneWayExchange, Origin
 from mcp.server import context as server_context
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPDeprecationWarning, NoBackChannelError
@@ -209,6 +209,9 @@ class AskingExchange(OneWayExchange):
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         self.notified.append((method, params))
+
+    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
+        raise AssertionError("nothing here is a stream")
 
 
 async def session_over(exchange: AskingExchange) -> Any:

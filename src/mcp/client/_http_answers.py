@@ -11,6 +11,7 @@ import httpx2
 
 from mcp.client._http_client import reading, run_out
 from mcp.client._http_errors import BODY_START, STREAM_HINTS, media_type, origin_of, refusal, too_large, unexpected
+from mcp.engine.pending import cancelled_by_peer
 from mcp.engine.requester import CallOptions, NotificationSink
 from mcp.protocol.codec import (
     Batch,
@@ -269,7 +270,18 @@ class LoneAnswerReader(AnswerReader):
 
     async def _other(self, message: Message | Batch) -> None:
         if isinstance(message, Notification):
-            await self._sink(message.method, message.params)
+            if not self._noticed(message):
+                await self._sink(message.method, message.params)
             return
         what = f"a request for {message.method!r}" if isinstance(message, Request) else "a message"
         logger.warning("ignored %s from the server that does not belong in the response to a request", what)
+
+    def _noticed(self, notification: Notification) -> bool:
+        """Offers a notification to the subscription, if this is one; whether nobody else is to have it."""
+        taker = self._options.on_notification
+        if taker is None:
+            return False
+        params = notification.params or {}
+        if notification.method == "notifications/cancelled" and params.get("requestId") == self._id:
+            raise cancelled_by_peer(params)
+        return taker(notification.method, params)

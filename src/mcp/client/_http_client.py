@@ -17,6 +17,7 @@ __all__ = [
     "discard",
     "get_events",
     "http_client_for",
+    "patient",
     "post",
     "reading",
     "run_out",
@@ -77,12 +78,19 @@ def _create(
     )
 
 
+def patient(client: httpx2.AsyncClient) -> httpx2.Timeout:
+    """The time limits for a stream that owes nobody anything: it may be silent for `READ_TIMEOUT` at least."""
+    own = client.timeout
+    read = None if own.read is None else max(own.read, READ_TIMEOUT)
+    return httpx2.Timeout(connect=own.connect, read=read, write=own.write, pool=own.pool)
+
+
 async def post(
     client: httpx2.AsyncClient,
     url: httpx2.URL,
     body: bytes,
     headers: Mapping[str, str],
-    read_timeout: float | None,
+    timeout: httpx2.Timeout | None,
 ) -> httpx2.Response:
     """Posts a body and returns the response with its body still to be read; see `send`.
 
@@ -91,11 +99,11 @@ async def post(
         url: Where to.
         body: The message.
         headers: Its headers.
-        read_timeout: Seconds between two reads, instead of the client's own; None leaves that as it is.
+        timeout: Time limits instead of the client's own; None leaves these as they are.
     """
-    timeout = httpx2.USE_CLIENT_DEFAULT if read_timeout is None else httpx2.Timeout(30.0, read=read_timeout)
+    limits = httpx2.USE_CLIENT_DEFAULT if timeout is None else timeout
     return await send(
-        client, url, lambda url: client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
+        client, url, lambda url: client.build_request("POST", url, content=body, headers=headers, timeout=limits)
     )
 
 
@@ -105,9 +113,7 @@ async def get_events(client: httpx2.AsyncClient, url: httpx2.URL, headers: Mappi
     The stream may be silent for `READ_TIMEOUT`, even where the client has less patience with answers: nobody has been
     asked anything, so nobody owes one.
     """
-    own = client.timeout
-    read = None if own.read is None else max(own.read, READ_TIMEOUT)
-    timeout = httpx2.Timeout(connect=own.connect, read=read, write=own.write, pool=own.pool)
+    timeout = patient(client)
     # The id of an event is text, and travels as UTF-8.
     encoded = httpx2.Headers(headers, encoding="utf-8")
     return await send(client, url, lambda url: client.build_request("GET", url, headers=encoded, timeout=timeout))

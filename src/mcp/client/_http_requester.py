@@ -11,7 +11,7 @@ import httpx2
 
 from mcp.client._http_answers import LoneAnswerReader, read_refusal
 from mcp.client._http_calls import Calls
-from mcp.client._http_client import READ_TIMEOUT, discard, post
+from mcp.client._http_client import READ_TIMEOUT, discard, patient, post
 from mcp.client._http_errors import origin_of
 from mcp.client.limits import DEFAULT_TIMEOUT_SECONDS
 from mcp.engine.requester import CallOptions, NotificationSink
@@ -90,9 +90,14 @@ class HTTPConnection:
         self._requesters.append(requester)
         return requester
 
-    def read_timeout(self, limit: float | None) -> float | None:
-        """Seconds between two reads for a call with this time limit; None leaves that to the HTTP client."""
-        return limit if self.owns_client and limit is not None and limit > READ_TIMEOUT else None
+    def timeout(self, options: CallOptions) -> httpx2.Timeout | None:
+        """The time limits of the HTTP request for a call; None leaves them to the HTTP client."""
+        if options.on_notification is not None:
+            return patient(self.client)
+        limit = options.limit
+        if self.owns_client and limit is not None and limit > READ_TIMEOUT:
+            return httpx2.Timeout(30.0, read=limit)
+        return None
 
     async def aclose(self) -> None:
         """Ends every request, and closes the HTTP client if it is this connection's own."""
@@ -165,8 +170,8 @@ class HTTPRequester:
         headers = _headers(method, params, self._version, options.headers)
         reader = LoneAnswerReader(id, meta.get("progressToken"), options, self.connection.max_size, self._sink)
         body = encode_request(id, method, params)
-        read_timeout = self.connection.read_timeout(options.limit)
-        return await self._calls.run(method, options.limit, self._post, body, headers, read_timeout, reader.read)
+        timeout = self.connection.timeout(options)
+        return await self._calls.run(method, options.limit, self._post, body, headers, timeout, reader.read)
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification; see `Requester.notify`.
@@ -205,12 +210,12 @@ class HTTPRequester:
         self,
         body: bytes,
         headers: Mapping[str, str],
-        read_timeout: float | None,
+        timeout: httpx2.Timeout | None,
         take: Callable[[httpx2.Response], Awaitable[T]],
     ) -> T:
         """Posts a message and returns what `take` makes of the response, which it reads to its end or closes."""
         connection = self.connection
-        return await take(await post(connection.client, connection.url, body, headers, read_timeout))
+        return await take(await post(connection.client, connection.url, body, headers, timeout))
 
 
 def _headers(

@@ -151,8 +151,7 @@ class HTTPSession:
         connection = self.connection
         headers = self._headers(_POST_HEADERS, options.headers, opens=opens)
         body = encode_request(id, method, params)
-        read_timeout = connection.read_timeout(options.limit)
-        response = await post(connection.client, connection.url, body, headers, read_timeout)
+        response = await post(connection.client, connection.url, body, headers, connection.timeout(options))
         if opens and response.is_success:
             self._begin(response)
         elif response.status_code == 404 and session is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcp.client.cache_setup import LateCache
     from mcp.client.caching import CacheMode
     from mcp.client.response_cache import ClientResponseCache
+    from mcp.shared.subscriptions import ServerEvent
 
 __all__ = ["CacheableVerbs"]
 
@@ -155,6 +156,13 @@ class CacheableVerbs(DeprecatedVerbs):
         if isinstance(result, types.InputRequiredResult):
             return await further_rounds(self.session, once, result, self.input_required_max_rounds)
         return result
+
+    async def _forget(self, event: ServerEvent) -> None:
+        """Evicts what an event says has changed, before whoever watches hears of it and asks again."""
+        from mcp.shared.subscriptions import event_to_wire
+
+        if self._response_cache is not None:
+            await self._response_cache.on_notification(*event_to_wire(event, {}))
 
     def _learn(self, listing: types.ListToolsResult) -> None:
         self.session.learn_tools(listing.tools)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mcp.client.caching import CacheConfig
     from mcp.client.response_cache import ClientResponseCache
     from mcp.client.stdio import StdioServerParameters
+    from mcp.client.subscriptions import Subscription
     from mcp.engine.memory import LocalServer
 
 __all__ = ["Client", "ConnectMode", "negotiate_auto"]
@@ -305,13 +306,40 @@ class Client(CacheableVerbs):
         prompts_list_changed: bool = False,
         resources_list_changed: bool = False,
         resource_subscriptions: Sequence[str] = (),
-    ) -> AbstractAsyncContextManager[Any]:
-        """Watches for changes. Not built yet.
+    ) -> AbstractAsyncContextManager[Subscription]:
+        """Watches for changes. A function `listen` of `mcp.client.subscriptions` does the same on a `ClientSession`.
+
+            async with client.listen(resource_subscriptions=["board://sprint"]) as subscription:
+                async for event in subscription:
+                    ...
+
+        Entering waits until the server acknowledges: no change from then on is missed. Leaving ends the subscription.
+
+        Args:
+            tools_list_changed: Whether to be told that the list of tools changed.
+            prompts_list_changed: Whether to be told that the list of prompts changed.
+            resources_list_changed: Whether to be told that the list of resources changed.
+            resource_subscriptions: The URIs of the resources whose changes to be told of.
+
+        Returns:
+            A context manager; see `Subscription` for what it yields. Entering it raises `ListenNotSupportedError` on a
+            connection of a handshake revision, `MCPError` if the server refuses or the connection fails, and
+            `TimeoutError` if the server does not acknowledge within `read_timeout_seconds` (five minutes, when left
+            out).
 
         Raises:
-            NotImplementedError: Always.
+            RuntimeError: The client is not entered.
         """
-        raise NotImplementedError("subscriptions are not part of this version of the library yet")
+        from mcp.client.subscriptions import listen
+
+        return listen(
+            self.session,
+            tools_list_changed=tools_list_changed,
+            prompts_list_changed=prompts_list_changed,
+            resources_list_changed=resources_list_changed,
+            resource_subscriptions=resource_subscriptions,
+            on_event=None if self._response_cache is None else self._forget,
+        )
 
 
 def _check_mode(mode: str) -> None:

@@ -79,7 +79,7 @@ class Inbound:
         if self._logging_callback is None and self._message_handler is None:
             return
         spec = METHODS.get(method)
-        if method == "notifications/progress":
+        if method in ("notifications/progress", "notifications/cancelled"):
             # Reports of running requests have gone to their callers; what comes here is late, or of no request.
             return
         if spec is None or spec.kind != "notification":

@@ -18,7 +18,7 @@ from mcp.client.renewal import Renewal, StandingRequests
 from mcp.client.results import Parser, own_result_of, parser_of, result_of
 from mcp.client.routing import or_input_required, request_model, takes_input_required
 from mcp.engine.progress import progress_reporter
-from mcp.engine.requester import CallOptions, Requester
+from mcp.engine.requester import CallOptions, NotificationTaker, Requester
 from mcp.protocol.codec import RequestId
 from mcp.shared.exceptions import ConnectionClosedError, SessionExpiredError
 
@@ -47,6 +47,7 @@ class Outbound:
         self._timeout = timeout
         self._extends = extends
         self._ids = count(1)
+        self._streams = count(1)
         self._envelope: dict[str, Any] = {}
         self._requester: Requester | None = None
         self._renewal = Renewal(self._renew)
@@ -152,6 +153,32 @@ class Outbound:
             return request_extended_by_progress(requester, id, method, params, options)
         return requester.request(id, method, params, options)
 
+    @property
+    def patience(self) -> float:
+        """How long the first word of a stream may take, in seconds."""
+        return default_bound("subscriptions/listen") if self._timeout is None else self._timeout
+
+    def open_stream(
+        self, method: str, params: dict[str, Any], take: Callable[[RequestId], NotificationTaker]
+    ) -> tuple[RequestId, Coroutine[Any, Any, dict[str, Any]]]:
+        """A request that is answered when its stream ends. It has no time limit.
+
+        Args:
+            method: Its method.
+            params: Its params, in wire form.
+            take: Given the request's id, what takes the notifications that name it; see `CallOptions`.
+
+        Returns:
+            The request's id, and what sends it and awaits its answer.
+
+        Raises:
+            RuntimeError: The session is not entered.
+        """
+        requester = self._connected()
+        id = f"listen-{next(self._streams)}"
+        options = CallOptions(on_notification=take(id))
+        return id, requester.request(id, method, {**params, "_meta": self._envelope}, options)
+
     async def send_request(
         self,
         request: types.ClientRequest | types.Request[Any, Any],
@@ -162,7 +189,8 @@ class Outbound:
     ) -> ReceiveResultT:
         """Sends any request, also one of a method that the protocol does not define.
 
-        A subclass that overrides this sees the requests of every verb, but for `initialize` and `server/discover`.
+        A subclass that overrides this sees the requests of every verb, but for `initialize`, `server/discover` and
+        `subscriptions/listen`.
 
         Args:
             request: The request.

@@ -148,8 +148,10 @@ class Engine(Generic[ContextT, PeerT]):
         if role.middleware:
             return dumps(await contained(self._through_middleware, context, peer))
         route = role.route(request.method, peer.version)
-        params = _validated(route, request.params)
-        result = await contained(route.handler, context, params)
+        handling = contained(route.handler, context, _validated(route, request.params))
+        # A request may run for days, and what it needs of these its handler has.
+        del context
+        result = await handling
         return route.shape.to_json(result, role.stamp)
 
     async def _through_middleware(self, context: ContextT, peer: PeerT) -> Any:

@@ -7,7 +7,7 @@ answered before anything further is taken.
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Final, NamedTuple, Protocol
@@ -16,11 +16,12 @@ import anyio
 
 from mcp.engine.backend import Spawner
 from mcp.engine.dispatch import Reply
-from mcp.engine.exchange import NOWHERE, Exchange, OneWayExchange, Origin
+from mcp.engine.duplex_exchange import DuplexExchange
+from mcp.engine.exchange import Exchange, Origin
 from mcp.engine.link import Frame, Link, origin_of
 from mcp.engine.outlet import Outlet
 from mcp.engine.pending import PendingRequests
-from mcp.engine.requester import CallOptions, ProgressSink
+from mcp.engine.requester import CallOptions
 from mcp.engine.running import RunningRequests
 from mcp.protocol.codec import (
     Batch,
@@ -33,7 +34,7 @@ from mcp.protocol.codec import (
     encode_error,
     encode_notification,
 )
-from mcp.shared.exceptions import ConnectionClosedError, MCPError, NoBackChannelError, TransportError
+from mcp.shared.exceptions import ConnectionClosedError, MCPError, TransportError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, INVALID_REQUEST
 
 __all__ = ["Admission", "Duplex", "Side"]
@@ -117,7 +118,7 @@ class Duplex:
         self._ids = count(1)
         self._notifications: deque[tuple[Notification | DecodeError, Origin | None]] = deque()
         self._delivering = False
-        self._notified_now: _DuplexExchange | None = None
+        self._notified_now: DuplexExchange | None = None
         self._reader_sent = False
 
     @property
@@ -156,6 +157,16 @@ class Duplex:
         self._pending.send(encode_notification(method, params), related)
         await self._outlet.drain(related)
 
+    async def forward(self, frames: Sequence[bytes], related: RequestId | None) -> None:
+        """Sends notifications that are encoded already, also to a peer that sends no more; waits while it is behind.
+
+        Raises:
+            TransportError: This side is closed.
+        """
+        for frame in frames:
+            self._pending.send(frame, related)
+        await self._outlet.drain(related)
+
     def close(self, reason: MCPError) -> None:
         """Fails what is pending, and every request from now on."""
         self._pending.fail_all(reason)
@@ -171,6 +182,7 @@ class Duplex:
         Args:
             grace: The moment, in seconds.
         """
+        self._running.wind_down()
         with anyio.move_on_after(grace):
             await self._spawner.idle()
         self.end(ConnectionClosedError("Connection closed: the peer closed its side while the request was running"))
@@ -280,10 +292,10 @@ class Duplex:
             return
         self._running.start(request.id, exchange, partial(answer, exchange), answered)
 
-    def _admitted(self, request: Request, origin: Origin | None) -> "tuple[_DuplexExchange, Answer]":
+    def _admitted(self, request: Request, origin: Origin | None) -> tuple[DuplexExchange, Answer]:
         self._running.check(request)
         admission = self._side.admit(request)
-        return _DuplexExchange(self, request.id, origin, can_ask=admission.can_ask), admission.answer
+        return DuplexExchange(self, request.id, origin, can_ask=admission.can_ask), admission.answer
 
     def _answered(self, id: RequestId, reply: Reply | None) -> None:
         if reply is not None:
@@ -320,6 +332,8 @@ class Duplex:
     # Notifications.
 
     def _notified(self, notification: Notification, origin: Origin | None) -> None:
+        if self._pending.noticed(notification):
+            return
         if notification.method == "notifications/cancelled":
             self._running.cancel(notification)
             return
@@ -344,7 +358,7 @@ class Duplex:
                 if isinstance(item, DecodeError):
                     await self._side.disturbed(item)
                     continue
-                exchange = _DuplexExchange(self, None, origin, can_ask=self._side.may_ask(item))
+                exchange = DuplexExchange(self, None, origin, can_ask=self._side.may_ask(item))
                 self._notified_now = exchange
                 await self._side.notified(item, exchange)
                 self._notified_now = None
@@ -371,59 +385,3 @@ class _BatchAnswers:
             self.frames.append(reply.frame)
         if not self._expected:
             self._send(self.frames)
-
-
-class _DuplexExchange(OneWayExchange):
-    """The way back of one message."""
-
-    __slots__ = ("_asking", "_duplex", "_id", "_may_ask", "_open")
-
-    def __init__(self, duplex: Duplex, id: RequestId | None, origin: Origin | None, *, can_ask: bool) -> None:
-        super().__init__(origin or NOWHERE)
-        self._duplex = duplex
-        self._id = id
-        self._open = True
-        self._may_ask = can_ask
-        self._asking = 0
-
-    @property
-    def waits_for_peer(self) -> bool:
-        """Whether a question is not answered yet."""
-        return self._asking > 0
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether `ask` can reach the peer now."""
-        return self._may_ask and self.origin.can_ask
-
-    def close(self) -> None:
-        """The request is answered."""
-        self._open = False
-
-    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
-        """Sends a notification that belongs to the request; waits while the peer is behind."""
-        if not self._open:
-            logger.debug("dropped %s: its request is answered", method)
-            return
-        try:
-            await self._duplex.notify(method, params, self._id)
-        except TransportError as error:
-            logger.debug("dropped %s: %s", method, error)
-
-    async def ask(
-        self,
-        method: str,
-        params: dict[str, Any] | None,
-        timeout: float | None = None,
-        on_progress: ProgressSink | None = None,
-    ) -> Any:
-        """Asks the peer something; once the request is answered, over the connection's own channel."""
-        if not self.can_ask:
-            self._duplex.check()
-            raise NoBackChannelError(method)
-        related = self._id if self._open else None
-        self._asking += 1
-        try:
-            return await self._duplex.ask(method, params, CallOptions(timeout, None, on_progress), related)
-        finally:
-            self._asking -= 1

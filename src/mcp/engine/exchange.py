@@ -1,6 +1,6 @@
 """The way back of one inbound request."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import anyio
@@ -9,7 +9,10 @@ from mcp.engine.requester import ProgressSink
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import CloseSSEStreamCallback
 
-__all__ = ["NOWHERE", "Exchange", "OneWayExchange", "Origin"]
+__all__ = ["NOWHERE", "Exchange", "FrameWriter", "OneWayExchange", "Origin"]
+
+FrameWriter = Callable[[Sequence[bytes]], Awaitable[None]]
+"""Sends notifications that are encoded already, in order; waits while the peer is behind."""
 
 
 class Origin:
@@ -66,6 +69,18 @@ class Exchange(Protocol):
 
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends a notification that belongs to the request. After the answer it is dropped."""
+        ...
+
+    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
+        """Makes the request one whose answer is long in coming, and what is sent ahead of it the point.
+
+        Args:
+            end: Called when the connection is about to close from this side; the handler should return soon. Never
+                raises.
+
+        Returns:
+            Sends notifications that belong to the request.
+        """
         ...
 
     async def ask(

@@ -30,7 +30,9 @@ async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     task = asyncio_task()
     before = delivered_cancels(task)
     try:
-        return await function(*args)
+        awaitable = function(*args)
+        args = ()
+        return await awaitable
     except (Exception, KeyboardInterrupt):
         raise
     except GeneratorExit as exit_:

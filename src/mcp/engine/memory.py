@@ -5,7 +5,7 @@ fail on a wire fails here.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
@@ -13,11 +13,11 @@ import anyio
 
 from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels, uncancel
 from mcp.engine.dispatch import Engine, Reply
-from mcp.engine.exchange import OneWayExchange
+from mcp.engine.exchange import FrameWriter, OneWayExchange
 from mcp.engine.isolation import in_own_context
 from mcp.engine.link import Link
 from mcp.engine.requester import CallOptions, NotificationSink
-from mcp.protocol.codec import DecodeError, ErrorResponse, Request, RequestId, decode, dumps, loads
+from mcp.protocol.codec import DecodeError, ErrorResponse, Notification, Request, RequestId, decode, dumps, loads
 from mcp.protocol.eras import read_envelope
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
 
@@ -159,10 +159,24 @@ class _MemoryExchange(OneWayExchange):
             self._interrupted = True
             self._task.cancel()
 
+    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
+        return self._forward
+
+    async def _forward(self, frames: Sequence[bytes]) -> None:
+        for frame in frames:
+            message = decode(frame)
+            assert isinstance(message, Notification)
+            await self._deliver(message.method, message.params)
+
     async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        await self._deliver(method, _through_wire(params))
+
+    async def _deliver(self, method: str, wire: dict[str, Any] | None) -> None:
         if not self.open:
             return
-        wire = _through_wire(params)
+        taker = self._options.on_notification
+        if taker is not None and taker(method, wire):
+            return
         before = delivered_cancels(asyncio_task())
         try:
             if method != "notifications/progress":

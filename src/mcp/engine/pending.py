@@ -14,10 +14,19 @@ import anyio
 from mcp.engine.expiry import Expiry
 from mcp.engine.link import Undelivered
 from mcp.engine.requester import CallOptions
-from mcp.protocol.codec import DecodeError, ErrorResponse, RequestId, Response, encode_notification, encode_request
+from mcp.protocol.codec import (
+    DecodeError,
+    ErrorResponse,
+    Notification,
+    RequestId,
+    Response,
+    encode_notification,
+    encode_request,
+)
+from mcp.protocol.eras import named_subscription
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
 
-__all__ = ["PendingRequests", "Signal", "new_signal"]
+__all__ = ["PendingRequests", "Signal", "cancelled_by_peer", "new_signal"]
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +91,7 @@ class PendingRequests:
     ) -> Any:
         self.check()
         frame = encode_request(id, method, params)
-        pending = self._pending[id] = _Pending(method, options.on_progress)
+        pending = self._pending[id] = _Pending(method, options)
         try:
             self.send(frame, related)
             if options.timeout is not None:
@@ -154,6 +163,19 @@ class PendingRequests:
         pending.progressed(params)
         return True
 
+    def noticed(self, notification: Notification) -> bool:
+        """Offers a notification to the subscription that it names; whether nobody else is to have it."""
+        ends = notification.method == "notifications/cancelled"
+        params: dict[str, Any] = notification.params or {}
+        id: Any = params.get("requestId") if ends else named_subscription(params)
+        pending = self._pending.get(id) if type(id) in (str, int) else None
+        if pending is None or pending.on_notification is None:
+            return False
+        if ends:
+            pending.settle(cancelled_by_peer(params))
+            return True
+        return pending.on_notification(notification.method, params)
+
     def cancel_all(self, reason: MCPError) -> None:
         """Tells the peer that nothing is wanted any more, and fails as `fail_all` does."""
         for id, pending in self._pending.items():
@@ -168,6 +190,13 @@ class PendingRequests:
         self._expiry.close()
         for pending in self._pending.values():
             pending.settle(_fresh(self.closed))
+
+
+def cancelled_by_peer(params: dict[str, Any]) -> ConnectionClosedError:
+    """The end of a subscription that the peer cancels, given the params of its notification."""
+    return ConnectionClosedError(
+        f"The server cancelled the subscription: {params.get('reason') or 'it gave no reason'}"
+    )
 
 
 def _fresh(error: MCPError) -> MCPError:
@@ -186,12 +215,13 @@ async def _within(seconds: float, pending: "_Pending") -> Outcome:
 class _Pending:
     """One request that waits for its answer. Progress reports run in the waiting task, ahead of the answer."""
 
-    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "bound", "deadline", "method")
+    __slots__ = ("_on_progress", "_outcome", "_progress", "_signal", "bound", "deadline", "method", "on_notification")
 
-    def __init__(self, method: str, on_progress: Callable[[dict[str, Any]], Awaitable[None]] | None) -> None:
+    def __init__(self, method: str, options: CallOptions) -> None:
         self.method = method
         self.bound = self.deadline = math.inf
-        self._on_progress = on_progress
+        self.on_notification = options.on_notification
+        self._on_progress = options.on_progress
         self._progress: deque[dict[str, Any]] | None = None
         self._outcome: Outcome | None = None
         self._signal = new_signal()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from mcp.protocol.codec import RequestId
 from mcp.shared.message import ResumptionTokenUpdateCallback
 
-__all__ = ["CallOptions", "NotificationSink", "ProgressSink", "Requester"]
+__all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester"]
 
 NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
 """Takes a notification (method, params) that arrived from the server. Never raises."""
@@ -14,6 +14,11 @@ NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
 
 ProgressSink = Callable[["dict[str, Any]"], Awaitable[None]]
 """Takes the params of a `notifications/progress`. Never raises."""
+
+
+NotificationTaker = Callable[[str, "dict[str, Any] | None"], bool]
+"""Takes a notification (method, params) that names the request it belongs to, and says whether nobody else is to have
+it. Called as the notification arrives, in order and ahead of the answer. Never raises, and never waits."""
 
 
 class CallOptions(NamedTuple):
@@ -29,6 +34,8 @@ class CallOptions(NamedTuple):
         resumption_token: Take the answer from the stream that an earlier request left off after this event; handshake
             revisions over HTTP only.
         on_resumption_token: Takes the id of each event of the answer's stream; handshake revisions over HTTP only.
+        on_notification: Makes the request a subscription, and takes the notifications that name it. Its stream may
+            be silent for long; if the peer cancels it, it fails with `ConnectionClosedError`.
     """
 
     timeout: float | None = None
@@ -37,6 +44,7 @@ class CallOptions(NamedTuple):
     bound: float | None = None
     resumption_token: str | None = None
     on_resumption_token: ResumptionTokenUpdateCallback | None = None
+    on_notification: NotificationTaker | None = None
 
     @property
     def limit(self) -> float | None:

@@ -30,6 +30,10 @@ class ClosableExchange(Protocol):
         """The peer cancelled the request."""
         ...
 
+    def wind_down(self) -> None:
+        """The connection is about to close: a request that would run for ever should end."""
+        ...
+
     @property
     def waits_for_peer(self) -> bool:
         """Whether its handler waits for the peer to answer a question."""
@@ -127,6 +131,11 @@ class RunningRequests:
         if not running.started:
             # On asyncio a task that is cancelled before its first step never takes it: nobody else forgets this one.
             del self._running[id]
+
+    def wind_down(self) -> None:
+        """Asks the requests that would run for ever to end."""
+        for running in self._running.values():
+            running.exchange.wind_down()
 
     def abandon(self, reason: MCPError) -> None:
         """Answers every running request with the same error, and drops whatever answer it still gives."""

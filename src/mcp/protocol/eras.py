@@ -9,13 +9,15 @@ Specification: basic/versioning, and basic/index under "Per-request protocol fie
 
 from typing import Any, Final, Literal, cast
 
-from mcp.protocol.codec import Notification, Request
+from mcp.protocol.codec import Notification, Request, RequestId
+from mcp.protocol.trees import is_object
 from mcp.shared.exceptions import MCPError
 from mcp.types.base import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     LOG_LEVEL_META_KEY,
     PROTOCOL_VERSION_META_KEY,
+    SUBSCRIPTION_ID_META_KEY,
 )
 from mcp.types.jsonrpc import (
     HEADER_MISMATCH,
@@ -33,6 +35,7 @@ __all__ = [
     "claimed_version",
     "http_era",
     "meta_for_handlers",
+    "named_subscription",
     "read_envelope",
     "stream_era",
     "unsupported_version",
@@ -88,6 +91,13 @@ def claimed_version(params: dict[str, Any] | None) -> object:
         return None
     meta = params.get("_meta")
     return meta.get(PROTOCOL_VERSION_META_KEY) if isinstance(meta, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def named_subscription(params: dict[str, Any] | None) -> RequestId | None:
+    """The subscription that `_meta` of a notification names; None where it names none."""
+    meta: Any = None if params is None else params.get("_meta")
+    id: Any = meta.get(SUBSCRIPTION_ID_META_KEY) if is_object(meta) else None
+    return id if type(id) in (str, int) else None
 
 
 def read_envelope(params: dict[str, Any] | None) -> Envelope:

@@ -38,6 +38,10 @@ class HTTPEndpoint:
         self._modern = modern
         self._handshake = handshake
 
+    def close(self) -> None:
+        """Ends the streams that stand open by themselves; those of sessions end with their sessions."""
+        self._modern.close()
+
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request."""
         try:

@@ -1,15 +1,17 @@
 """The way back of one POSTed 2026-07-28 request, and what HTTP knows about a request of any revision."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import anyio
+import anyio.lowlevel
 
-from mcp.engine.exchange import OneWayExchange, Origin
+from mcp.engine.exchange import FrameWriter, OneWayExchange, Origin
+from mcp.engine.turns import Turns
 from mcp.protocol.codec import encode_notification
 from mcp.protocol.sse import COMMENT, format_event
 from mcp.server.http_response import HTTPResponse
+from mcp.server.http_standing import StandingStreams
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -59,15 +61,19 @@ class HTTPExchange(OneWayExchange):
         origin: Where the request came from.
         response: The response to the POST.
         json_only: Drop notifications, so that the answer is always plain JSON.
+        standing: Ends the response when the application stops, if it would not end by itself.
     """
 
-    __slots__ = ("_json_only", "_lock", "_response", "answered")
+    __slots__ = ("_json_only", "_lock", "_response", "_standing", "answered")
 
-    def __init__(self, origin: Origin, response: HTTPResponse, *, json_only: bool) -> None:
+    def __init__(
+        self, origin: Origin, response: HTTPResponse, *, json_only: bool, standing: StandingStreams | None = None
+    ) -> None:
         super().__init__(origin)
         self._response = response
         self._json_only = json_only
-        self._lock: anyio.Lock | None = None
+        self._standing = standing
+        self._lock: Turns | None = None
         self.answered = False
 
     def disconnect(self) -> None:
@@ -80,11 +86,25 @@ class HTTPExchange(OneWayExchange):
         if self._json_only:
             return
         frame = encode_notification(method, params)
+        # A handler that reports and does nothing else would let nobody else run.
+        await anyio.lowlevel.checkpoint()
         async with self._one_at_a_time():
             if self.answered:
                 logger.debug("dropped %s: its request is answered", method)
                 return
             await self._stream(format_event(frame, event="message"))
+
+    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
+        """See `Exchange.open_stream`. The response is an event stream from the first notification on."""
+        if self._standing is not None:
+            self._standing.add(self, end)
+        return self._forward
+
+    async def _forward(self, frames: Sequence[bytes]) -> None:
+        events = b"".join([b"event: message\r\ndata: %b\r\n\r\n" % frame for frame in frames])
+        async with self._one_at_a_time():
+            if not self.answered:
+                await self._stream(events)
 
     async def keep_alive(self) -> None:
         """Sends a comment, so that nobody on the way takes a long silence for the end."""
@@ -115,7 +135,7 @@ class HTTPExchange(OneWayExchange):
             else:
                 await self._response.json(status, frame)
 
-    def _one_at_a_time(self) -> anyio.Lock:
+    def _one_at_a_time(self) -> Turns:
         if self._lock is None:
-            self._lock = anyio.Lock()
+            self._lock = Turns()
         return self._lock

@@ -22,6 +22,7 @@ from mcp.protocol.param_headers import check_param_headers, header_map
 from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
 from mcp.server.http_gate import HTTPRequest, RawHeaders, Refusal
 from mcp.server.http_response import HTTPResponse, respond
+from mcp.server.http_standing import StandingStreams
 from mcp.server.http_watch import RequestWatch
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST
@@ -38,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 _METHOD = MCP_METHOD_HEADER.encode()
 _NAME = MCP_NAME_HEADER.encode()
+_LISTEN = "subscriptions/listen"
 
 
 class ModernEndpoint:
@@ -46,7 +48,7 @@ class ModernEndpoint:
     Args:
         server: The server, for the input schemas that `Mcp-Param-*` headers are checked against.
         engine: Its engine.
-        json_response: Answer with plain JSON always.
+        json_response: Answer with plain JSON always, but for `subscriptions/listen`, whose answer is a stream.
         watch: Notices clients that hang up.
     """
 
@@ -57,6 +59,7 @@ class ModernEndpoint:
         self._engine = engine
         self._json_only = json_response
         self._watch = watch
+        self._standing = StandingStreams()
         self._header_maps: dict[str, tuple[Any, Mapping[tuple[str, ...], str]]] = {}
 
     async def serve(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> None:
@@ -71,14 +74,22 @@ class ModernEndpoint:
             return
         rpc, envelope = call
         origin = HTTPOrigin(request.scope, request.receive, request.body)
-        exchange = HTTPExchange(origin, HTTPResponse(request.send), json_only=self._json_only)
+        json_only = self._json_only and rpc.method != _LISTEN
+        exchange = HTTPExchange(origin, HTTPResponse(request.send), json_only=json_only, standing=self._standing)
 
         async def work() -> None:
             reply: Reply = await self._engine.handle(rpc, envelope, exchange)
             status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
             await exchange.answer(reply.frame, status)
 
-        await self._watch.run(exchange, request.receive, work)
+        try:
+            await self._watch.run(exchange, request.receive, work)
+        finally:
+            self._standing.discard(exchange)
+
+    def close(self) -> None:
+        """Ends the streams that stand open."""
+        self._standing.close()
 
     # What the body says, and whether the headers say the same.
 

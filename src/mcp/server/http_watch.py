@@ -5,7 +5,7 @@ requests; so one sweep looks every 50 ms for requests that are older than a swee
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
@@ -29,7 +29,7 @@ class WatchedResponse(Protocol):
         """The client is gone."""
         ...
 
-    async def keep_alive(self) -> None:
+    def keep_alive(self) -> Coroutine[Any, Any, None]:
         """The response has been silent for a while. Does nothing to one that has ended."""
         ...
 
@@ -40,6 +40,7 @@ class RequestWatch:
     def __init__(self) -> None:
         self._unwatched: dict[_Running, None] = {}
         self._sweeping = False
+        self._beats = _Beats()
 
     async def run(self, exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
         """Awaits `work()`, which answers on `exchange`; ends it quietly when the client hangs up."""
@@ -61,6 +62,7 @@ class RequestWatch:
                 raise
         finally:
             self._unwatched.pop(running, None)
+            self._beats.discard(running)
             running.end()
 
     def _sweep(self) -> None:
@@ -70,13 +72,14 @@ class RequestWatch:
         loop = asyncio.get_running_loop()
         for running in [running for running in self._unwatched if running.look(loop)]:
             del self._unwatched[running]
+            self._beats.add(running)
         loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
 class _Running:
     """One request on asyncio."""
 
-    __slots__ = ("_exchange", "_receive", "_seen", "_task", "_watcher", "cancelled", "ended")
+    __slots__ = ("_beat", "_exchange", "_receive", "_seen", "_task", "_watcher", "cancelled", "ended")
 
     def __init__(self, exchange: WatchedResponse, receive: "Receive", task: "asyncio.Task[Any]") -> None:
         self._exchange = exchange
@@ -84,6 +87,7 @@ class _Running:
         self._task = task
         self._seen = False
         self._watcher: asyncio.Task[None] | None = None
+        self._beat: asyncio.Task[None] | None = None
         self.cancelled = False
         self.ended = False
 
@@ -95,12 +99,15 @@ class _Running:
         self._seen = True
         return False
 
+    def beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Keeps the response alive, unless that is under way since the last time."""
+        if not self.cancelled and (self._beat is None or self._beat.done()):
+            self._beat = loop.create_task(self._exchange.keep_alive())
+
     async def _watch(self) -> None:
-        alive = asyncio.get_running_loop().create_task(_keep_alive(self._exchange))
-        try:
-            await _disconnected(self._receive)
-        finally:
-            alive.cancel()
+        # Written out: one coroutine less for each stream that stays open.
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
         self._exchange.disconnect()
         # A cancel that comes after the work has ended would hit whatever this task does next.
         if not self.ended:
@@ -109,10 +116,43 @@ class _Running:
 
     def end(self) -> None:
         self.ended = True
+        if self._beat is not None:
+            self._beat.cancel()
         if self._watcher is not None:
             self._watcher.cancel()
         if self.cancelled:
             uncancel(self._task)
+
+
+class _Beats:
+    """Keeps watched requests alive: one timer for all, and a task for each only while it is written to."""
+
+    def __init__(self) -> None:
+        self._due: dict[_Running, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, running: _Running) -> None:
+        """Keeps a request alive from now on. All wait equally long, so who came first is first in turn."""
+        loop = asyncio.get_running_loop()
+        self._due[running] = loop.time() + KEEP_ALIVE_SECONDS
+        if self._timer is None:
+            self._timer = loop.call_later(KEEP_ALIVE_SECONDS, self._beat, loop)
+
+    def discard(self, running: _Running) -> None:
+        """Forgets a request; does nothing for one that it does not know."""
+        self._due.pop(running, None)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        self._timer = None
+        while self._due:
+            running, due = next(iter(self._due.items()))
+            if due > now:
+                self._timer = loop.call_later(due - now, self._beat, loop)
+                return
+            del self._due[running]
+            running.beat(loop)
+            self._due[running] = now + KEEP_ALIVE_SECONDS
 
 
 async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:

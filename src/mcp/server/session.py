@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import deprecated
 
-from mcp.engine.exchange import Exchange
+from mcp.engine.exchange import Exchange, FrameWriter
 from mcp.server.questions import ClientQuestions
 from mcp.shared.exceptions import ConnectionClosedError, MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
@@ -88,6 +89,19 @@ class ServerSession(ClientQuestions):
             await self._announce(notification.method, wire.get("params"))
         else:
             await self._exchange.notify(notification.method, wire.get("params"))
+
+    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
+        """Makes the request at hand a stream: one that is answered late, if ever, and is there for what comes before.
+
+        Args:
+            end: Called when the connection is about to be closed from this side, so that the handler returns while its
+                answer can still be sent. Must not raise.
+
+        Returns:
+            Sends notifications that are encoded already, as whole JSON-RPC messages, and waits while the client is
+            behind with reading.
+        """
+        return self._exchange.open_stream(end)
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Reports progress of the request at hand, if the client asked for it.

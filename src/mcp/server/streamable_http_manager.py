@@ -149,12 +149,13 @@ class StreamableHTTPSessionManager:
                 idle_timeout=self.session_idle_timeout, max_sessions=self.max_sessions, spawner=spawner
             )
             self._table = table
-            self._endpoint = self._build(runtime, spawner, table)
+            endpoint = self._endpoint = self._build(runtime, spawner, table)
             try:
                 yield
             finally:
                 self._endpoint = self._table = None
                 table.close()
+                endpoint.close()
 
     def _build(self, runtime: "ServerRuntime", spawner: Spawner, table: SessionTable) -> HTTPEndpoint:
         watch = RequestWatch()

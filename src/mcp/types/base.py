@@ -19,6 +19,8 @@ CLIENT_INFO_META_KEY = "io.modelcontextprotocol/clientInfo"
 CLIENT_CAPABILITIES_META_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_META_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_INFO_META_KEY = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID_META_KEY = "io.modelcontextprotocol/subscriptionId"
+"""By which everything on a stream names the `subscriptions/listen` request that opened it."""
 
 CORE_RESULT_TYPES: Final[frozenset[str]] = frozenset({"complete", "input_required"})
 """The values of `resultType` that the protocol itself defines; extensions add others."""

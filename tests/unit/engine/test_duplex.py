@@ -14,7 +14,7 @@ from scripted_link import ScriptedLink
 from mcp.engine.backend import open_spawner
 from mcp.engine.dispatch import Reply
 from mcp.engine.duplex import Admission, Duplex
-from mcp.engine.exchange import Exchange
+from mcp.engine.exchange import Exchange, FrameWriter
 from mcp.engine.link import Frame
 from mcp.engine.outlet import LinkOutlet
 from mcp.engine.requester import CallOptions
@@ -632,3 +632,69 @@ async def test_a_peer_that_reads_nothing_does_not_end_the_reader() -> None:
         link.reads = True
         link.arrive(call(5, "work"))
         assert (await link.next())["id"] == 5
+
+
+# Streams.
+
+
+class Streaming:
+    """Work that opens a stream, and ends when it is told to, or let go."""
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+        self.write: FrameWriter | None = None
+
+    async def __call__(self, exchange: Exchange) -> dict[str, Any]:
+        self.write = exchange.open_stream(self.ended.set)
+        await self.ended.wait()
+        return {"streamed": True}
+
+    async def send(self, *methods: str) -> None:
+        assert self.write is not None
+        await self.write([frame(method=method) for method in methods])
+
+
+async def test_a_stream_sends_ahead_of_its_answer_and_nothing_behind_it() -> None:
+    link, work = ScriptedLink(), Streaming()
+    async with joined(Worker(work=work), link):
+        link.arrive(call(1, "work"))
+        await wait_all_tasks_blocked()
+        await work.send("a", "b")
+        work.ended.set()
+        await wait_all_tasks_blocked()
+        await work.send("late")
+    assert [message.get("method", message.get("result")) for message in link.sent] == ["a", "b", {"streamed": True}]
+
+
+async def test_a_stream_waits_while_the_peer_is_behind() -> None:
+    link, work = ScriptedLink(), Streaming()
+    async with joined(Worker(work=work), link):
+        link.arrive(call(1, "work"))
+        await wait_all_tasks_blocked()
+        link.behind = True
+        with anyio.move_on_after(0.01) as waited:
+            await work.send("a")
+        assert waited.cancelled_caught
+        link.behind = False
+
+
+async def test_a_stream_to_a_side_that_was_closed_goes_nowhere() -> None:
+    link, work = ScriptedLink(), Streaming()
+    async with joined(Worker(work=work), link):
+        link.arrive(call(1, "work"))
+        await wait_all_tasks_blocked()
+        await link.aclose()
+        await work.send("a")
+    assert link.sent == []
+
+
+async def test_a_stream_is_told_to_end_when_the_peer_sends_no_more() -> None:
+    link, work = ScriptedLink(), Streaming()
+    async with open_spawner() as spawner:
+        duplex = Duplex(LinkOutlet(link), spawner, Worker(work=work))
+        link.arrive(call(1, "work"))
+        link.end()
+        await duplex.read(link)
+        with anyio.fail_after(5):
+            await duplex.finish(60)
+    assert [answer["result"] for answer in link.sent] == [{"streamed": True}]

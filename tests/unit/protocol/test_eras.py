@@ -9,6 +9,7 @@ from mcp.protocol.eras import (
     claimed_version,
     http_era,
     meta_for_handlers,
+    named_subscription,
     read_envelope,
     stream_era,
     unsupported_version,
@@ -18,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 INFO = "io.modelcontextprotocol/clientInfo"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 MODERN: dict[str, Any] = {VERSION: "2026-07-28", CAPABILITIES: {}}
 
@@ -201,3 +203,22 @@ def test_a_progress_token_is_a_string_or_an_integer(token: object) -> None:
 @pytest.mark.parametrize("token", [True, False, None, 1.5, [], {}])
 def test_what_is_no_progress_token_asks_for_no_progress(token: object) -> None:
     assert meta_for_handlers({"progressToken": token, "acme/x": 1}) == {"acme/x": 1}
+
+
+@pytest.mark.parametrize(
+    ("params", "id"),
+    [
+        (None, None),
+        ({}, None),
+        ({"_meta": None}, None),
+        ({"_meta": []}, None),
+        ({"_meta": {"other": 1}}, None),
+        ({"_meta": {SUBSCRIPTION: 0}}, 0),
+        ({"_meta": {SUBSCRIPTION: "0"}}, "0"),
+        ({"_meta": {SUBSCRIPTION: True}}, None),
+        ({"_meta": {SUBSCRIPTION: ["0"]}}, None),
+    ],
+)
+def test_the_id_of_a_subscription_is_a_string_or_an_integer(params: Any, id: Any) -> None:
+    assert named_subscription(params) == id
+    assert type(named_subscription(params)) is type(id)

@@ -1,0 +1,160 @@
+"""One stream of `subscriptions/listen`: what its client asked to be told of, and what waits to be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, partial
+from threading import get_ident
+from typing import Final, NamedTuple
+
+from mcp.engine.exchange import FrameWriter
+from mcp.engine.reactor import Waiter, current_reactor
+from mcp.protocol.codec import RequestId, dumps, encode_notification
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ServerEvent, event_matches, event_to_wire
+from mcp.types import SubscriptionFilter
+
+__all__ = ["EncodedEvent", "ListenStream"]
+
+_ID_MARK: Final = "\0"
+
+
+class EncodedEvent(NamedTuple):
+    """An event as bytes, but for the id of the stream that it is sent on.
+
+    Attributes:
+        before: What stands before the id.
+        after: What stands behind it.
+    """
+
+    before: bytes
+    after: bytes
+
+    @classmethod
+    def of(cls, event: ServerEvent) -> EncodedEvent:
+        """Encodes an event, once for all streams. Its URI has come over a wire, in a filter, so it has a JSON form."""
+        method, params = event_to_wire(event, {SUBSCRIPTION_ID_META_KEY: _ID_MARK})
+        # The first one is ours: whatever else is in the params stands behind their `_meta`.
+        before, after = encode_notification(method, params).split(dumps(_ID_MARK), 1)
+        return cls(before, after)
+
+
+class ListenStream:
+    """One stream.
+
+    Args:
+        id: The id of its request.
+        asked: The filter in that request. All of it is honored.
+        max_waiting: The most events that may wait to be sent; with the next one the stream ends.
+        overflowed: Called when it does. Never raises.
+
+    Attributes:
+        id: The id of its request.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_greeting",
+        "_lists",
+        "_max_waiting",
+        "_overflowed",
+        "_reactor",
+        "_thread",
+        "_uris",
+        "_waiter",
+        "_waiting",
+        "id",
+    )
+
+    def __init__(
+        self,
+        id: RequestId,
+        asked: SubscriptionFilter,
+        max_waiting: int,
+        overflowed: Callable[[ListenStream], None],
+    ) -> None:
+        self.id = id
+        self._lists = _list_changes(
+            bool(asked.tools_list_changed), bool(asked.prompts_list_changed), bool(asked.resources_list_changed)
+        )
+        self._uris = frozenset(asked.resource_subscriptions or ())
+        self._max_waiting = max_waiting
+        self._greeting = self._acknowledgement(asked)
+        self._waiting: list[EncodedEvent] = []
+        self._overflowed = overflowed
+        self._reactor = current_reactor()
+        self._thread = get_ident()
+        self._waiter: Waiter | None = None
+        self._ended = False
+
+    def wants(self, event: ServerEvent) -> bool:
+        """Whether the client asked to be told of an event."""
+        return event_matches(self._lists, self._uris, event)
+
+    def push(self, event: EncodedEvent) -> None:
+        """Queues an event, in the thread of the stream's event loop, whichever the caller's is."""
+        self._here(partial(self._push, event))
+
+    def end(self) -> None:
+        """Takes no more events; the stream ends behind those that wait."""
+        self._here(self._end)
+
+    def _here(self, call: Callable[[], None]) -> None:
+        if get_ident() == self._thread:
+            call()
+            return
+        with suppress(RuntimeError):
+            # What is raised where that event loop has ended, and the stream with it.
+            self._reactor.call_soon_threadsafe(call)
+
+    def _push(self, event: EncodedEvent) -> None:
+        if self._ended:
+            return
+        if len(self._waiting) >= self._max_waiting:
+            self._end()
+            self._overflowed(self)
+            return
+        self._waiting.append(event)
+        self._wake()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def run(self, write: FrameWriter) -> None:
+        """Sends the acknowledgement, then every event as it comes, until the stream is ended.
+
+        Args:
+            write: Sends notifications; waits while the client is behind.
+        """
+        await write([self._greeting])
+        self._greeting = b""
+        id = dumps(self.id)
+        while True:
+            if self._waiting:
+                events, self._waiting = self._waiting, []
+                await write([b"%b%b%b" % (event.before, id, event.after) for event in events])
+            elif self._ended:
+                return
+            else:
+                self._waiter = self._reactor.create_future()
+                await self._waiter
+
+    def _acknowledgement(self, asked: SubscriptionFilter) -> bytes:
+        honored = self._lists.model_dump(by_alias=True, exclude_none=True)
+        if asked.resource_subscriptions:
+            honored["resourceSubscriptions"] = asked.resource_subscriptions
+        params = {"_meta": {SUBSCRIPTION_ID_META_KEY: self.id}, "notifications": honored}
+        return encode_notification("notifications/subscriptions/acknowledged", params)
+
+
+@cache
+def _list_changes(tools: bool, prompts: bool, resources: bool) -> SubscriptionFilter:
+    """A filter for changes of lists; what is not wanted is left out. One serves all streams that want the same."""
+    return SubscriptionFilter(
+        tools_list_changed=tools or None, prompts_list_changed=prompts or None, resources_list_changed=resources or None
+    )

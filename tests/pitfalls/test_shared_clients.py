@@ -190,6 +190,8 @@ async def test_b27_a_pool_of_clients_outlives_the_cancelled_calls_of_its_users(t
 @asyncio_only
 async def test_b27_a_user_that_is_cancelled_leaves_its_client_fit_for_the_next(transport: Transport, mode: str) -> None:
     """The same where the whole task is cancelled, as web frameworks do it when a browser goes away."""
+    if transport == "http" and sys.version_info < (3, 11):
+        pytest.skip("on Python 3.10 anyio.connect_tcp may lose the cancellation of a task that is just connecting")
     async with pooled(transport, mode) as pool:
 
         async def visit() -> None:

@@ -1,6 +1,7 @@
 """Links over descriptors: the same behaviour whichever way the bytes are read and written."""
 
 import os
+import select
 import socket
 import sys
 import tempfile
@@ -156,6 +157,17 @@ async def test_what_is_sent_in_one_turn_of_the_loop_is_one_write() -> None:
 
         assert theirs.recv(1000) == b"".join(b"%d\n" % number for number in range(10))
         await link.aclose()
+
+
+@pytest.mark.parametrize("opener", [polled, nonblocking])
+async def test_what_fills_a_write_is_written_within_the_turn(peer: Peer, opener: Opener) -> None:
+    async with aclosing(opener(peer)) as link:
+        frame = b"x" * 99
+        for _ in range(select.PIPE_BUF // 100 + 1):
+            link.send(frame)
+        assert len(os.read(peer.reads, 1 << 16)) > select.PIPE_BUF
+        link.send(frame)
+        assert await peer.read(100) == frame + b"\n"
 
 
 async def test_the_peers_end_is_the_end(peer: Peer, opener: Opener) -> None:

@@ -85,6 +85,9 @@ class FdLink(ByteLink):
     def _queue(self, data: bytes) -> None:
         self._outbox.push(data)
         if self._flush_due:
+            if self._backlog.size >= select.PIPE_BUF and not self._writable_watched:
+                # As much as one write takes: written now, the peer works on it while the rest is made.
+                self._flush()
             return
         if self._answering:
             # One message came in, so this is likely the one that goes out: written now, it saves a turn of the loop.

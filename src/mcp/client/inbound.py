@@ -96,6 +96,11 @@ class Inbound:
         if self._message_handler is not None:
             await _call(method, self._message_handler, message)
 
+    @property
+    def takes_disturbances(self) -> bool:
+        """Whether anybody is told of what is no message."""
+        return self._message_handler is not None
+
     async def disturbed(self, error: DecodeError) -> None:
         """Takes what is no message and fails no request: the exception that a transport had in its place, if any."""
         if self._message_handler is not None:

@@ -90,6 +90,11 @@ class ClientSide:
         logger.error("Failed to parse JSONRPC message from server: %s", error.message)
         return error.id is not None
 
+    @property
+    def takes_disturbances(self) -> bool:
+        """See `Side.takes_disturbances`."""
+        return self._inbound.takes_disturbances
+
     async def disturbed(self, error: DecodeError) -> None:
         """See `Side.disturbed`."""
         await self._inbound.disturbed(error)

@@ -71,6 +71,11 @@ class Side(Protocol):
         """Whether the revision that is spoken has JSON-RPC batches."""
         ...
 
+    @property
+    def takes_disturbances(self) -> bool:
+        """Whether `disturbed` has anybody to tell."""
+        ...
+
     def opens(self, request: Request) -> bool:
         """Whether nothing further may be read before this request is answered."""
         ...
@@ -265,7 +270,8 @@ class Duplex:
         if error.response_id is not None:
             self._pending.broken(error)
             return None
-        self._deliver_later(error, None)
+        if self._side.takes_disturbances:
+            self._deliver_later(error, None)
         return encode_error(error.id, error.code, error.message) if told else None
 
     # Requests.

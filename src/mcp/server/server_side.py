@@ -124,5 +124,10 @@ class ServerSide:
             logger.debug("what answers %r is no answer: %s", error.response_id, error.message)
         return True
 
+    @property
+    def takes_disturbances(self) -> bool:
+        """See `Side.takes_disturbances`. The client has been told; no handler is."""
+        return False
+
     async def disturbed(self, error: DecodeError) -> None:
-        """See `Side.disturbed`. The client has been told; no handler is."""
+        """See `Side.disturbed`."""

@@ -230,8 +230,10 @@ class Duplex:
             self.close(ConnectionClosedError())
 
     def _decoded(self, frame: Frame) -> Message | Batch | DecodeError:
+        if not isinstance(frame, (bytes, bytearray)):
+            return frame
         try:
-            return decode(frame, allow_batch=self._side.takes_batches) if isinstance(frame, bytes) else frame
+            return decode(frame, allow_batch=self._side.takes_batches)
         except DecodeError as error:
             return error
 

@@ -213,7 +213,7 @@ def from_frame(frame: Frame) -> SessionMessage | Exception:
     if isinstance(frame, DecodeError):
         return frame
     try:
-        message = decode(frame) if isinstance(frame, bytes) else frame
+        message = decode(frame) if isinstance(frame, (bytes, bytearray)) else frame
     except DecodeError as error:
         return error
     return SessionMessage(to_model(message))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.engine.dispatch import Reply
 from mcp.engine.duplex import Admission
 from mcp.engine.exchange import Exchange
-from mcp.protocol.codec import DecodeError, Notification, Request, encode_result
+from mcp.protocol.codec import DecodeError, Notification, Request
 from mcp.protocol.eras import Envelope, read_envelope, stream_era
 from mcp.server.handshake import HandshakeSession
 from mcp.shared.exceptions import MCPError
@@ -91,7 +91,7 @@ class ServerSide:
         if self._on_failure is None:
             return await engine.handle(request, peer, exchange)
         try:
-            return Reply(encode_result(request.id, await engine.call(request, peer, exchange)), None)
+            return await engine.answer(request, peer, exchange)
         except MCPError as error:
             return engine.failed(request, error)
         except Exception as failure:

@@ -65,6 +65,11 @@ class ClientSide:
         self._inbound = inbound
 
     @property
+    def traces(self) -> bool:
+        """See `Side.traces`. A client's requests have an id by the time they come here, and a span."""
+        return False
+
+    @property
     def takes_batches(self) -> bool:
         """See `Side.takes_batches`."""
         return self._inbound.takes_batches

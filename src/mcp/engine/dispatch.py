@@ -72,7 +72,7 @@ class Role(Protocol[ContextT, PeerT_contra]):
 
     @property
     def middleware(self) -> Sequence[Callable[[ContextT, Callable[[ContextT], Awaitable[Any]]], Awaitable[Any]]]:
-        """The user's middleware, outermost first."""
+        """What wraps the message at hand, outermost first."""
         ...
 
     @property
@@ -145,8 +145,9 @@ class Engine(Generic[ContextT, PeerT]):
         """
         role = self._role
         context = role.context(request, peer, exchange)
-        if role.middleware:
-            return dumps(await contained(self._through_middleware, context, peer))
+        middleware = role.middleware
+        if middleware:
+            return dumps(await contained(self._through, middleware, context, peer))
         route = role.route(request.method, peer.version)
         handling = contained(route.handler, context, _validated(route, request.params))
         # A request may run for days, and what it needs of these its handler has.
@@ -154,7 +155,7 @@ class Engine(Generic[ContextT, PeerT]):
         result = await handling
         return route.shape.to_json(result, role.stamp)
 
-    async def _through_middleware(self, context: ContextT, peer: PeerT) -> Any:
+    async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role
 
         async def innermost(context: ContextT) -> dict[str, Any]:
@@ -162,8 +163,7 @@ class Engine(Generic[ContextT, PeerT]):
             params = _validated(route, context.params)
             return route.shape.to_dict(await route.handler(context, params), role.stamp)
 
-        result = await _chained(role.middleware, innermost)(context)
-        return plain(result)
+        return plain(await _chained(middleware, innermost)(context))
 
     async def notified(self, notification: Notification, peer: PeerT, exchange: Exchange) -> None:
         """Delivers a notification. Whatever goes wrong with it is logged; only a cancellation gets out."""

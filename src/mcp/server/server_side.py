@@ -49,6 +49,11 @@ class ServerSide:
         self.session = HandshakeSession()
 
     @property
+    def traces(self) -> bool:
+        """Whether what handlers ask the client is traced: where what they handle is."""
+        return self._runtime.traces
+
+    @property
     def takes_batches(self) -> bool:
         """Whether the revision that is spoken has JSON-RPC batches."""
         return self.session.takes_batches

@@ -16,7 +16,7 @@ from mcp.server.sse import SseServerTransport
 
 
 @contextmanager
-def _running(app: ASGIApp) -> Generator[str, None, None]:
+def running(app: ASGIApp) -> Generator[str, None, None]:
     """Where an application runs in a thread of its own, so that the test may run on any event loop."""
     listener = socket.create_server(("127.0.0.1", 0))
     runner = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
@@ -33,7 +33,7 @@ def _running(app: ASGIApp) -> Generator[str, None, None]:
 @contextmanager
 def served(server: Server[Any], **options: Any) -> Generator[str, None, None]:
     """The URL at which a server speaks streamable HTTP."""
-    with _running(server.streamable_http_app(**options)) as origin:
+    with running(server.streamable_http_app(**options)) as origin:
         yield f"{origin}/mcp"
 
 
@@ -48,5 +48,5 @@ def served_over_sse(server: Server[Any]) -> Generator[str, None, None]:
                 await server.run(read, write, server.create_initialization_options())
 
     routes = [Route("/sse", Events()), Mount("/messages/", app=transport.handle_post_message)]
-    with _running(Starlette(routes=routes)) as origin:
+    with running(Starlette(routes=routes)) as origin:
         yield f"{origin}/sse"

@@ -74,6 +74,11 @@ class ClientSide:
         """See `Side.takes_batches`."""
         return self._inbound.takes_batches
 
+    @property
+    def hears_cancellations(self) -> bool:
+        """No callback is told of one."""
+        return False
+
     def opens(self, request: Request) -> bool:
         """Nothing a server asks opens a connection."""
         return False

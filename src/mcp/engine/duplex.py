@@ -78,6 +78,11 @@ class Side(Protocol):
         ...
 
     @property
+    def hears_cancellations(self) -> bool:
+        """Whether `notified` has anybody to tell of a cancellation, which has taken effect by then."""
+        ...
+
+    @property
     def takes_disturbances(self) -> bool:
         """Whether `disturbed` has anybody to tell."""
         ...
@@ -349,6 +354,8 @@ class Duplex:
             return
         if notification.method == "notifications/cancelled":
             self._running.cancel(notification)
+            if self._side.hears_cancellations:
+                self._deliver_later(notification, origin)
             return
         if notification.method == "notifications/progress" and self._pending.progressed(notification.params or {}):
             return

@@ -80,6 +80,10 @@ class ServerRuntime:
         """Whether messages get spans, once there is a tracer."""
         return any(isinstance(layer, OpenTelemetryMiddleware) for layer in self._server.middleware)
 
+    def hears(self, notification: str) -> bool:
+        """Whether anybody would be told of a notification."""
+        return bool(self.middleware) or self._server.get_notification_handler(notification) is not None
+
     @property
     def stamp(self) -> Stamp:
         """The identity that results carry."""

@@ -42,6 +42,7 @@ class Worker:
         self.takes_batches = takes_batches
         self.takes_disturbances = True
         self.traces = False
+        self.hears_cancellations = False
         self.noticed: list[str] = []
         self.disturbances: list[str] = []
         self._can_ask = can_ask

@@ -72,7 +72,7 @@ class Role(Protocol[ContextT, PeerT_contra]):
 
     @property
     def middleware(self) -> Sequence[Callable[[ContextT, Callable[[ContextT], Awaitable[Any]]], Awaitable[Any]]]:
-        """The user's middleware, outermost first."""
+        """What wraps the message at hand, outermost first."""
         ...
 
     @property
@@ -156,15 +156,16 @@ class Engine(Generic[ContextT, PeerT]):
         """What the handler returned and the shape it is to have; without a shape where it has it already."""
         role = self._role
         context = role.context(request, peer, exchange)
-        if role.middleware:
-            return await contained(self._through_middleware, context, peer), None
+        middleware = role.middleware
+        if middleware:
+            return await contained(self._through, middleware, context, peer), None
         route = role.route(request.method, peer.version)
         handling = contained(route.handler, context, _validated(route, request.params))
         # A request may run for days, and what it needs of these its handler has.
         del context
         return await handling, route.shape
 
-    async def _through_middleware(self, context: ContextT, peer: PeerT) -> Any:
+    async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role
 
         async def innermost(context: ContextT) -> dict[str, Any]:
@@ -172,8 +173,7 @@ class Engine(Generic[ContextT, PeerT]):
             params = _validated(route, context.params)
             return route.shape.to_dict(await route.handler(context, params), role.stamp)
 
-        result = await _chained(role.middleware, innermost)(context)
-        return plain(result)
+        return plain(await _chained(middleware, innermost)(context))
 
     async def notified(self, notification: Notification, peer: PeerT, exchange: Exchange) -> None:
         """Delivers a notification. Whatever goes wrong with it is logged; only a cancellation gets out."""

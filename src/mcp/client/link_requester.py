@@ -27,13 +27,18 @@ class LinkRequester:
         link: The link.
         spawner: Owns the connection's tasks.
         inbound: Takes what the server sends unasked.
+        carries_headers: Whether what is behind the link may send HTTP headers.
+
+    Attributes:
+        carries_headers: The same.
     """
 
     takes_handshake = True
     may_stay_silent = True
 
-    def __init__(self, link: Link, spawner: Spawner, inbound: Inbound) -> None:
+    def __init__(self, link: Link, spawner: Spawner, inbound: Inbound, *, carries_headers: bool = False) -> None:
         self._link = link
+        self.carries_headers = carries_headers
         self._duplex = Duplex(LinkOutlet(link), spawner, ClientSide(inbound))
         spawner.spawn(self._duplex.read, link)
 

@@ -216,6 +216,13 @@ class SessionCore(Outbound):
     def _envelope_for(self, version: str) -> dict[str, Any]:
         return envelope_meta(version, self._client_info, self._capabilities, self._log_level)
 
+    async def _list(
+        self, method: str, model: type[ReceiveResultT], params: types.PaginatedRequestParams | None
+    ) -> ReceiveResultT:
+        """One page of a listing."""
+        wire = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params is not None else {}
+        return await self._request(method, wire, model, meta=wire.pop("_meta", None))
+
     async def initialize(self) -> types.InitializeResult:
         """Opens a connection of a handshake revision, and adopts what the server answers.
 

@@ -69,6 +69,11 @@ class Requester(Protocol):
         """Whether a server that does not know a request may leave it unanswered, as old ones on a pipe do."""
         ...
 
+    @property
+    def carries_headers(self) -> bool:
+        """Whether HTTP headers can be sent with a request, as far as is known: a user's transport may have any."""
+        ...
+
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:
         """Sends a request and returns the `result` member of its answer, as parsed JSON.
 

@@ -102,7 +102,9 @@ class Server(Generic[LifespanResultT]):
         icons: Images to show beside it.
         cache_hints: How results may be cached, by method, where their handler does not say.
         lifespan: Entered when serving starts, left when it ends; what it yields is `ctx.lifespan_context`.
-        get_tool_input_schema: Gives a tool's input schema by name, to check `Mcp-Param-*` headers against.
+        get_tool_input_schema: Gives a tool's input schema by name, None for one that has none, to check the
+            `Mcp-Param-*` headers of a call against (2026-07-28 over HTTP). Called with every call, so it should look
+            the schema up, and return the same object each time. When left out, `on_list_tools` is asked instead.
         tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
         on_list_tools: Answers `tools/list`.
         on_call_tool: Answers `tools/call`, for every tool.

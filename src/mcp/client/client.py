@@ -251,6 +251,7 @@ class Client(CacheableVerbs):
             progress_callback,
             meta=meta,
             allow_input_required=True,
+            by_callbacks=True,
         )
         return await self._in_rounds(once, input_responses, request_state)
 
@@ -276,7 +277,9 @@ class Client(CacheableVerbs):
             MCPError: The server answered with an error, or a callback refused to answer what it asked.
             InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
         """
-        once = partial(self.session.get_prompt, name, arguments, meta=meta, allow_input_required=True)
+        once = partial(
+            self.session.get_prompt, name, arguments, meta=meta, allow_input_required=True, by_callbacks=True
+        )
         return await self._in_rounds(once, input_responses, request_state)
 
     def _in_rounds(

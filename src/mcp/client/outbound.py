@@ -16,7 +16,7 @@ from mcp.client.envelope import wire_meta
 from mcp.client.limits import default_bound, request_extended_by_progress, seconds
 from mcp.client.renewal import Renewal, StandingRequests
 from mcp.client.results import Parser, own_result_of, parser_of, result_of
-from mcp.client.routing import or_input_required, request_model, takes_input_required
+from mcp.client.routing import AnsweredBy, answered_by, or_input_required, request_model
 from mcp.engine.progress import progress_reporter
 from mcp.engine.requester import CallOptions, NotificationTaker, Requester, SendRequest
 from mcp.engine.tracing import traced
@@ -71,6 +71,10 @@ class Outbound:
         """Opens a new session in place of one that the server no longer knows."""
         raise NotImplementedError
 
+    def _envelope_of_callers(self) -> dict[str, Any]:
+        """The `_meta` of a request whose caller answers whatever the server asks."""
+        raise NotImplementedError
+
     def _renewing(self) -> Callable[[], Awaitable[None]]:
         """What opens a session in place of the one that is open now, unless somebody else has by then."""
         return partial(self._renewal.replace, self._renewal.generation)
@@ -92,15 +96,15 @@ class Outbound:
         meta: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         progress: ProgressFnT | None = None,
-        input_required: bool = False,
+        answered_by: AnsweredBy | None = None,
         any_kind: bool = False,
     ) -> Coroutine[Any, Any, Any]:
         """Sends the request of a verb: through `send_request` where somebody has replaced that, else directly."""
         if self._is_routed or "send_request" in self.__dict__:
-            kind: Any = or_input_required(model) if input_required else model
+            kind: Any = or_input_required(model, answered_by) if answered_by else model
             return self.send_request(request_model(method, params, meta), kind, timeout, None, progress)
-        finish = own_result_of if any_kind else _result_or_question if input_required else result_of
-        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish)
+        finish = own_result_of if any_kind else _result_or_question if answered_by else result_of
+        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish, answered_by)
 
     async def _call(
         self,
@@ -112,8 +116,11 @@ class Outbound:
         progress: ProgressFnT | None,
         metadata: ClientMessageMetadata | None,
         finish: Callable[[str, dict[str, Any], Parser[Any]], Any],
+        answered_by: AnsweredBy | None,
     ) -> Any:
-        envelope = wire_meta(meta, self._envelope) if meta else self._envelope
+        envelope = self._envelope if answered_by != "caller" else self._envelope_of_callers()
+        if meta:
+            envelope = wire_meta(meta, envelope)
         if envelope:
             params["_meta"] = envelope
         generation = self._renewal.generation
@@ -214,6 +221,7 @@ class Outbound:
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
+        who = answered_by(result_type)
         return await self._call(
             request.method,
             params,
@@ -222,7 +230,8 @@ class Outbound:
             request_read_timeout_seconds,
             progress_callback,
             metadata,
-            _result_or_question if takes_input_required(result_type) else own_result_of,
+            _result_or_question if who else own_result_of,
+            who,
         )
 
     async def request(

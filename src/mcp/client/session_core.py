@@ -24,7 +24,7 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import sse_requester, stream_requester
-from mcp.client.envelope import declared_capabilities, envelope_meta
+from mcp.client.envelope import answering_everything, declared_capabilities, envelope_meta
 from mcp.client.inbound import Inbound
 from mcp.client.limits import default_bound, seconds
 from mcp.client.outbound import Outbound
@@ -146,6 +146,7 @@ class SessionCore(Outbound):
         self._resources = AsyncExitStack()
         self._facts = ServerFacts()
         self._envelope = self._envelope_for(LATEST_MODERN_VERSION)
+        self._wide_envelope: dict[str, Any] | None = None
 
     async def __aenter__(self) -> Self:
         self._requester = await self._resources.enter_async_context(self._connector(self._inbound))
@@ -212,6 +213,12 @@ class SessionCore(Outbound):
         else:
             self._envelope = self._envelope_for(self._facts.adopt_discovered(result))
             self._inbound.version = None
+        self._wide_envelope = None
+
+    def _envelope_of_callers(self) -> dict[str, Any]:
+        if self._wide_envelope is None:
+            self._wide_envelope = self._envelope and answering_everything(self._envelope, self._capabilities)
+        return self._wide_envelope
 
     def _envelope_for(self, version: str) -> dict[str, Any]:
         return envelope_meta(version, self._client_info, self._capabilities, self._log_level)

@@ -9,6 +9,7 @@ import pytest
 from mcp import Client, MCPError, types
 from mcp.client import ClientRequestContext, InputRequiredRoundsExceededError
 from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 
 pytestmark = pytest.mark.anyio
 
@@ -228,8 +229,30 @@ async def test_a_question_without_a_callback_fails_the_call(others: int) -> None
     async with Client(clerk.server, elicitation_callback=accept) as client:
         with pytest.raises(MCPError, match="List roots not supported") as raised:
             await client.call_tool("register")
-        assert raised.value.error.code == types.INVALID_REQUEST
-        assert len(clerk.rounds) == 1
+    # The server does not even ask.
+    assert raised.value.error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert len(clerk.rounds) == 1
+
+
+@pytest.mark.parametrize("others", [0, 2])
+async def test_and_so_it_does_if_the_server_asks_what_the_client_has_not_declared(others: int) -> None:
+    asked: types.InputRequests = {f"q{number}": question("q") for number in range(others)}
+    rounds = 0
+
+    async def ask(ctx: ServerRequestContext, call_next: CallNext) -> HandlerResult:
+        nonlocal rounds
+        if ctx.method != "tools/call":
+            return await call_next(ctx)
+        rounds += 1
+        return types.InputRequiredResult(input_requests={**asked, "roots": types.ListRootsRequest()})
+
+    server = Clerk(lambda answers, state: None).server
+    server.middleware.append(ask)  # what middleware answers goes out as it is
+    async with Client(server, elicitation_callback=accept) as client:
+        with pytest.raises(MCPError, match="List roots not supported") as raised:
+            await client.call_tool("register")
+    assert raised.value.error.code == types.INVALID_REQUEST
+    assert rounds == 1
 
 
 @pytest.mark.parametrize("questions", [1, 3])

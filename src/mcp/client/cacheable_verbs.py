@@ -150,7 +150,7 @@ class CacheableVerbs(DeprecatedVerbs):
             InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
         """
         uri = str(uri)
-        once = partial(self.session.read_resource, uri, meta=meta, allow_input_required=True)
+        once = partial(self.session.read_resource, uri, meta=meta, allow_input_required=True, by_callbacks=True)
         if input_responses is not None or request_state is not None:
             _check_mode(cache_mode)
             return await in_rounds(self.session, once, input_responses, request_state, self.input_required_max_rounds)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp import types
 
-__all__ = ["declared_capabilities", "envelope_meta", "wire_meta"]
+__all__ = ["answering_everything", "declared_capabilities", "envelope_meta", "wire_meta"]
 
 
 def declared_capabilities(
@@ -25,13 +25,34 @@ def declared_capabilities(
         roots: Whether there is a callback for root directories.
         extensions: Settings by extension identifier.
     """
-    both = types.ElicitationCapability(form=types.FormElicitationCapability(), url=types.UrlElicitationCapability())
     return types.ClientCapabilities(
         sampling=sampling,
-        elicitation=both if elicitation else None,
+        elicitation=_forms_and_pages() if elicitation else None,
         roots=types.RootsCapability(list_changed=True) if roots else None,
         extensions=extensions or None,
     )
+
+
+def _forms_and_pages() -> types.ElicitationCapability:
+    return types.ElicitationCapability(form=types.FormElicitationCapability(), url=types.UrlElicitationCapability())
+
+
+def answering_everything(envelope: dict[str, Any], capabilities: types.ClientCapabilities) -> dict[str, Any]:
+    """The `_meta` of a 2026-07-28 request whose caller answers whatever the server asks.
+
+    Args:
+        envelope: The `_meta` of other requests.
+        capabilities: What those declare.
+    """
+    context = capabilities.sampling.context if capabilities.sampling is not None else None
+    answered = {
+        "elicitation": _forms_and_pages(),
+        "sampling": types.SamplingCapability(context=context, tools=types.SamplingToolsCapability()),
+        "roots": capabilities.roots or types.RootsCapability(),
+    }
+    everything = capabilities.model_copy(update=answered)
+    declared = everything.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return {**envelope, types.CLIENT_CAPABILITIES_META_KEY: declared}
 
 
 def envelope_meta(

@@ -70,9 +70,19 @@ class ClientSide:
         self._inbound = inbound
 
     @property
+    def traces(self) -> bool:
+        """See `Side.traces`. A client's requests have an id by the time they come here, and a span."""
+        return False
+
+    @property
     def takes_batches(self) -> bool:
         """See `Side.takes_batches`."""
         return self._inbound.takes_batches
+
+    @property
+    def hears_cancellations(self) -> bool:
+        """No callback is told of one."""
+        return False
 
     def opens(self, request: Request) -> bool:
         """Nothing a server asks opens a connection."""

@@ -16,9 +16,10 @@ from mcp.client.envelope import wire_meta
 from mcp.client.limits import default_bound, request_extended_by_progress, seconds
 from mcp.client.renewal import Renewal, StandingRequests
 from mcp.client.results import Parser, own_result_of, parser_of, result_of
-from mcp.client.routing import or_input_required, request_model, takes_input_required
+from mcp.client.routing import AnsweredBy, answered_by, or_input_required, request_model
 from mcp.engine.progress import progress_reporter
-from mcp.engine.requester import CallOptions, NotificationTaker, Requester
+from mcp.engine.requester import CallOptions, NotificationTaker, Requester, SendRequest
+from mcp.engine.tracing import traced
 from mcp.protocol.codec import RequestId
 from mcp.shared.exceptions import ConnectionClosedError, SessionExpiredError
 
@@ -41,11 +42,13 @@ class Outbound:
     Args:
         timeout: How long each request may take, in seconds; None leaves that to `mcp.client.limits`.
         extends: Whether progress extends the time limit.
+        tracing: Whether requests get a span, and carry its context, once there is a tracer.
     """
 
-    def __init__(self, timeout: float | None, *, extends: bool) -> None:
+    def __init__(self, timeout: float | None, *, extends: bool, tracing: bool) -> None:
         self._timeout = timeout
         self._extends = extends
+        self._tracing = tracing
         self._ids = count(1)
         self._streams = count(1)
         self._envelope: dict[str, Any] = {}
@@ -66,6 +69,10 @@ class Outbound:
 
     async def _renew(self) -> None:
         """Opens a new session in place of one that the server no longer knows."""
+        raise NotImplementedError
+
+    def _envelope_of_callers(self) -> dict[str, Any]:
+        """The `_meta` of a request whose caller answers whatever the server asks."""
         raise NotImplementedError
 
     def _renewing(self) -> Callable[[], Awaitable[None]]:
@@ -89,15 +96,15 @@ class Outbound:
         meta: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         progress: ProgressFnT | None = None,
-        input_required: bool = False,
+        answered_by: AnsweredBy | None = None,
         any_kind: bool = False,
     ) -> Coroutine[Any, Any, Any]:
         """Sends the request of a verb: through `send_request` where somebody has replaced that, else directly."""
         if self._is_routed or "send_request" in self.__dict__:
-            kind: Any = or_input_required(model) if input_required else model
+            kind: Any = or_input_required(model, answered_by) if answered_by else model
             return self.send_request(request_model(method, params, meta), kind, timeout, None, progress)
-        finish = own_result_of if any_kind else _result_or_question if input_required else result_of
-        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish)
+        finish = own_result_of if any_kind else _result_or_question if answered_by else result_of
+        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish, answered_by)
 
     async def _call(
         self,
@@ -109,8 +116,11 @@ class Outbound:
         progress: ProgressFnT | None,
         metadata: ClientMessageMetadata | None,
         finish: Callable[[str, dict[str, Any], Parser[Any]], Any],
+        answered_by: AnsweredBy | None,
     ) -> Any:
-        envelope = wire_meta(meta, self._envelope) if meta else self._envelope
+        envelope = self._envelope if answered_by != "caller" else self._envelope_of_callers()
+        if meta:
+            envelope = wire_meta(meta, envelope)
         if envelope:
             params["_meta"] = envelope
         generation = self._renewal.generation
@@ -135,7 +145,6 @@ class Outbound:
         metadata: ClientMessageMetadata | None = None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         """Sends a request once, under an id of its own."""
-        requester = self._connected()
         id: RequestId = next(self._ids)
         on_progress = None
         if progress is not None or self._extends:
@@ -149,9 +158,15 @@ class Outbound:
                 resumption_token=metadata.resumption_token,
                 on_resumption_token=metadata.on_resumption_token_update,
             )
+        send = self._way_out()
         if self._extends:
-            return request_extended_by_progress(requester, id, method, params, options)
-        return requester.request(id, method, params, options)
+            send = partial(request_extended_by_progress, send)
+        return send(id, method, params, options)
+
+    def _way_out(self) -> SendRequest:
+        """What sends a request; see `Requester.request`."""
+        send = self._connected().request
+        return traced(send) if self._tracing else send
 
     @property
     def patience(self) -> float:
@@ -174,10 +189,9 @@ class Outbound:
         Raises:
             RuntimeError: The session is not entered.
         """
-        requester = self._connected()
         id = f"listen-{next(self._streams)}"
         options = CallOptions(on_notification=take(id))
-        return id, requester.request(id, method, {**params, "_meta": self._envelope}, options)
+        return id, self._way_out()(id, method, {**params, "_meta": self._envelope}, options)
 
     async def send_request(
         self,
@@ -207,6 +221,7 @@ class Outbound:
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
+        who = answered_by(result_type)
         return await self._call(
             request.method,
             params,
@@ -215,7 +230,8 @@ class Outbound:
             request_read_timeout_seconds,
             progress_callback,
             metadata,
-            _result_or_question if takes_input_required(result_type) else own_result_of,
+            _result_or_question if who else own_result_of,
+            who,
         )
 
     async def request(

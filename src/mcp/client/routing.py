@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 
 from mcp import types
 from mcp.types.methods import METHODS
 
-__all__ = ["or_input_required", "request_model", "takes_input_required"]
+__all__ = ["AnsweredBy", "answered_by", "or_input_required", "request_model", "who_answers"]
+
+AnsweredBy = Literal["callbacks", "caller"]
+"""Who answers when a server asks for input: then the request declares what they can answer."""
 
 
 def request_model(method: str, params: dict[str, Any], meta: Mapping[str, Any] | None) -> types.Request[Any, Any]:
@@ -29,17 +32,28 @@ def request_model(method: str, params: dict[str, Any], meta: Mapping[str, Any] |
     return model.model_validate(wire)
 
 
-_OR_INPUT_REQUIRED: dict[type[BaseModel], TypeAdapter[Any]] = {}
+def who_answers(allow_input_required: bool, by_callbacks: bool) -> AnsweredBy | None:
+    """Who answers, by the arguments of a session's verbs; None where the server may not ask."""
+    if not allow_input_required:
+        return None
+    return "callbacks" if by_callbacks else "caller"
 
 
-def or_input_required(model: type[BaseModel]) -> TypeAdapter[Any]:
+_OR_INPUT_REQUIRED: dict[tuple[type[BaseModel], AnsweredBy], TypeAdapter[Any]] = {}
+
+
+def or_input_required(model: type[BaseModel], answered_by: AnsweredBy) -> TypeAdapter[Any]:
     """What says to `send_request` that a request for input may come in the place of a result of this model."""
-    adapter = _OR_INPUT_REQUIRED.get(model)
+    adapter = _OR_INPUT_REQUIRED.get((model, answered_by))
     if adapter is None:
-        adapter = _OR_INPUT_REQUIRED[model] = TypeAdapter[Any](model)
+        adapter = _OR_INPUT_REQUIRED[model, answered_by] = TypeAdapter[Any](model)
     return adapter
 
 
-def takes_input_required(kind: object) -> bool:
-    """Whether `or_input_required` made this."""
-    return isinstance(kind, TypeAdapter) and any(kind is adapter for adapter in _OR_INPUT_REQUIRED.values())
+def answered_by(kind: object) -> AnsweredBy | None:
+    """Who answers, if `or_input_required` made this."""
+    if isinstance(kind, TypeAdapter):
+        for (_, who), adapter in _OR_INPUT_REQUIRED.items():
+            if adapter is kind:
+                return who
+    return None

@@ -21,6 +21,7 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.results import with_input
+from mcp.client.routing import who_answers
 from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, default_client_info
 from mcp.client.session_core import ReceiveResultT as ReceiveResultT
 from mcp.client.tool_listings import ToolListings
@@ -115,6 +116,7 @@ class ClientSession(ToolListings):
         request_state: str | None = None,
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool,
+        by_callbacks: bool = False,
     ) -> types.ReadResourceResult | types.InputRequiredResult: ...
     async def read_resource(
         self,
@@ -124,6 +126,7 @@ class ClientSession(ToolListings):
         request_state: str | None = None,
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool = False,
+        by_callbacks: bool = False,
     ) -> types.ReadResourceResult | types.InputRequiredResult:
         """Reads a resource.
 
@@ -132,7 +135,8 @@ class ClientSession(ToolListings):
             input_responses: Answers to what an earlier try asked for.
             request_state: The state that the earlier try returned.
             meta: The request's `_meta`.
-            allow_input_required: Return a request for input, instead of raising.
+            allow_input_required: Return a request for input, instead of raising; declares that any is answered.
+            by_callbacks: Declare only what the callbacks answer, since they will.
 
         Raises:
             MCPError: The server answered with an error.
@@ -140,7 +144,11 @@ class ClientSession(ToolListings):
         """
         params = with_input({"uri": uri}, input_responses, request_state)
         return await self._request(
-            "resources/read", params, types.ReadResourceResult, meta=meta, input_required=allow_input_required
+            "resources/read",
+            params,
+            types.ReadResourceResult,
+            meta=meta,
+            answered_by=who_answers(allow_input_required, by_callbacks),
         )
 
     @overload
@@ -164,6 +172,7 @@ class ClientSession(ToolListings):
         request_state: str | None = None,
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool,
+        by_callbacks: bool = False,
     ) -> types.GetPromptResult | types.InputRequiredResult: ...
     async def get_prompt(
         self,
@@ -174,6 +183,7 @@ class ClientSession(ToolListings):
         request_state: str | None = None,
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool = False,
+        by_callbacks: bool = False,
     ) -> types.GetPromptResult | types.InputRequiredResult:
         """Renders a prompt.
 
@@ -183,7 +193,8 @@ class ClientSession(ToolListings):
             input_responses: Answers to what an earlier try asked for.
             request_state: The state that the earlier try returned.
             meta: The request's `_meta`.
-            allow_input_required: Return a request for input, instead of raising.
+            allow_input_required: Return a request for input, instead of raising; declares that any is answered.
+            by_callbacks: Declare only what the callbacks answer, since they will.
 
         Raises:
             MCPError: The server answered with an error.
@@ -194,7 +205,11 @@ class ClientSession(ToolListings):
             params["arguments"] = arguments
         with_input(params, input_responses, request_state)
         return await self._request(
-            "prompts/get", params, types.GetPromptResult, meta=meta, input_required=allow_input_required
+            "prompts/get",
+            params,
+            types.GetPromptResult,
+            meta=meta,
+            answered_by=who_answers(allow_input_required, by_callbacks),
         )
 
     async def complete(
@@ -245,6 +260,7 @@ class ClientSession(ToolListings):
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool,
         allow_claimed: Literal[False] = False,
+        by_callbacks: bool = False,
     ) -> types.CallToolResult | types.InputRequiredResult: ...
     async def call_tool(
         self,
@@ -258,6 +274,7 @@ class ClientSession(ToolListings):
         meta: types.RequestParamsMeta | None = None,
         allow_input_required: bool = False,
         allow_claimed: bool = False,
+        by_callbacks: bool = False,
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Calls a tool, and checks what it returns against the output schema that the tool lists.
 
@@ -273,8 +290,9 @@ class ClientSession(ToolListings):
             input_responses: Answers to what an earlier try asked for.
             request_state: The state that the earlier try returned.
             meta: The request's `_meta`.
-            allow_input_required: Return a request for input, instead of raising.
+            allow_input_required: Return a request for input, instead of raising; declares that any is answered.
             allow_claimed: Return the results of extensions. Not built yet: raises.
+            by_callbacks: Declare only what the callbacks answer, since they will.
 
         Raises:
             MCPError: The server answered with an error.
@@ -296,7 +314,7 @@ class ClientSession(ToolListings):
             meta=meta,
             timeout=read_timeout_seconds,
             progress=progress_callback,
-            input_required=allow_input_required,
+            answered_by=who_answers(allow_input_required, by_callbacks),
         )
         if isinstance(result, types.CallToolResult) and not result.is_error:
             if type(self).validate_tool_result is not ClientSession.validate_tool_result:

@@ -24,7 +24,7 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import sse_requester, stream_requester
-from mcp.client.envelope import declared_capabilities, envelope_meta
+from mcp.client.envelope import answering_everything, declared_capabilities, envelope_meta
 from mcp.client.inbound import Inbound
 from mcp.client.limits import default_bound, seconds
 from mcp.client.outbound import Outbound
@@ -89,6 +89,7 @@ class SessionCore(Outbound):
         reset_timeout_on_progress: Whether the time limit of a request starts again with each progress report, up to
             `MAX_TIMEOUT_SECONDS` in all. It asks the server for progress with every request.
         on_notification: Sees every notification, in wire form, before the callbacks do.
+        tracing: Whether requests get a span and carry its context, once the program has an OpenTelemetry provider.
 
     Raises:
         NotImplementedError: An argument asks for something that is not built yet.
@@ -116,13 +117,14 @@ class SessionCore(Outbound):
         output_schemas: OutputSchemas | None = None,
         reset_timeout_on_progress: bool = False,
         on_notification: NotificationSink | None = None,
+        tracing: bool = True,
     ) -> None:
         if result_claims or notification_bindings:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
         if dispatcher is not None:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
-        super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress)
+        super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress, tracing=tracing)
         self._inbound = Inbound(logging_callback, message_handler, on_notification)
         self._inbound.renewal = self._renewing
         self._inbound.role = self._role = ClientRole(
@@ -130,6 +132,7 @@ class SessionCore(Outbound):
             sampling=sampling_callback,
             elicitation=elicitation_callback,
             list_roots=list_roots_callback,
+            tracing=tracing,
         )
         self._client_info = client_info or default_client_info()
         self._log_level: types.LoggingLevel | None = log_level
@@ -143,6 +146,7 @@ class SessionCore(Outbound):
         self._resources = AsyncExitStack()
         self._facts = ServerFacts()
         self._envelope = self._envelope_for(LATEST_MODERN_VERSION)
+        self._wide_envelope: dict[str, Any] | None = None
 
     async def __aenter__(self) -> Self:
         self._requester = await self._resources.enter_async_context(self._connector(self._inbound))
@@ -209,6 +213,12 @@ class SessionCore(Outbound):
         else:
             self._envelope = self._envelope_for(self._facts.adopt_discovered(result))
             self._inbound.version = None
+        self._wide_envelope = None
+
+    def _envelope_of_callers(self) -> dict[str, Any]:
+        if self._wide_envelope is None:
+            self._wide_envelope = self._envelope and answering_everything(self._envelope, self._capabilities)
+        return self._wide_envelope
 
     def _envelope_for(self, version: str) -> dict[str, Any]:
         return envelope_meta(version, self._client_info, self._capabilities, self._log_level)
@@ -244,7 +254,7 @@ class SessionCore(Outbound):
             "clientInfo": self._client_info.model_dump(by_alias=True, exclude_none=True, mode="json"),
         }
         options = CallOptions(self._timeout, bound=default_bound("initialize"))
-        raw = await self._connected().request(next(self._ids), "initialize", params, options)
+        raw = await self._way_out()(next(self._ids), "initialize", params, options)
         return result_of("initialize", raw, parser_of(types.InitializeResult))
 
     async def confirm_handshake(self) -> None:
@@ -292,7 +302,7 @@ class SessionCore(Outbound):
         """
         limit = DISCOVER_TIMEOUT_SECONDS if self._timeout is None else min(self._timeout, DISCOVER_TIMEOUT_SECONDS)
         params = {"_meta": self._envelope_for(version)}
-        return await self._connected().request(next(self._ids), "server/discover", params, CallOptions(limit))
+        return await self._way_out()(next(self._ids), "server/discover", params, CallOptions(limit))
 
     async def fetch_discovery(self) -> types.DiscoverResult:
         """Asks a server what it supports, and returns what it answers. Nothing is adopted.

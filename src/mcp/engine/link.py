@@ -25,7 +25,7 @@ class Undelivered(ErrorResponse):
     failure: MCPError
 
 
-Frame = bytes | DecodeError | Undelivered
+Frame = bytes | bytearray | DecodeError | Undelivered
 """What a link receives: a frame, the reason why one could not be taken (such as one over the size limit), or why a
 request did not get through."""
 

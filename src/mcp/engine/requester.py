@@ -1,12 +1,12 @@
 """The client's seam to a transport: a request goes out, its result comes back in the caller's task."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mcp.protocol.codec import RequestId
 from mcp.shared.message import ResumptionTokenUpdateCallback
 
-__all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester"]
+__all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester", "SendRequest"]
 
 NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
 """Takes a notification (method, params) that arrived from the server. Never raises."""
@@ -50,6 +50,10 @@ class CallOptions(NamedTuple):
     def limit(self) -> float | None:
         """Seconds to wait, whichever of the two says so."""
         return self.bound if self.timeout is None else self.timeout
+
+
+SendRequest = Callable[[RequestId, str, "dict[str, Any]", CallOptions], Coroutine[Any, Any, "dict[str, Any]"]]
+"""Sends a request and returns its result; see `Requester.request`."""
 
 
 class Requester(Protocol):

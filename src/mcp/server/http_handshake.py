@@ -15,7 +15,8 @@ from mcp.server.http_gate import SESSION_ID_HEADER, HTTPRequest, Refusal
 from mcp.server.http_response import RawHeader, respond
 from mcp.server.http_serving import SessionServing
 from mcp.server.http_session import HTTPSession
-from mcp.server.http_sessions import SessionTable, principal
+from mcp.server.http_sessions import SessionTable
+from mcp.server.principals import principal
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server

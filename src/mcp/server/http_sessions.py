@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
@@ -13,7 +13,7 @@ from mcp.server.http_gate import Refusal
 from mcp.server.http_session import HTTPSession
 from mcp.types.jsonrpc import INTERNAL_ERROR
 
-__all__ = ["SessionTable", "principal"]
+__all__ = ["SessionTable"]
 
 logger = logging.getLogger(__name__)
 
@@ -97,25 +97,3 @@ class SessionTable:
                         self.remove(id)
         finally:
             self._looking = False
-
-
-def principal(user: Any) -> object:
-    """What tells the user that middleware put into the ASGI scope from others; None for nobody in particular.
-
-    Two requests are of the same user where this is equal. An object that says nothing of itself is only equal to
-    itself, so that a session is rather lost than shared.
-    """
-    if user is None or not getattr(user, "is_authenticated", True):
-        return None
-    token = getattr(user, "access_token", None)
-    if token is not None:
-        claims: dict[str, Any] = getattr(token, "claims", None) or {}
-        return getattr(token, "client_id", None), claims.get("iss"), getattr(token, "subject", None)
-    for name in ("identity", "username", "display_name"):
-        try:
-            value = getattr(user, name, None)
-        except NotImplementedError:
-            continue
-        if value:
-            return value
-    return user

@@ -10,17 +10,21 @@ from mcp import types
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
 from mcp.engine.link import Link
+from mcp.engine.tracing import current_tracer
 from mcp.protocol.codec import Notification, Request
 from mcp.protocol.eras import Envelope, meta_for_handlers
 from mcp.protocol.results import ResultShape, Stamp, wire_rules
 from mcp.server.connection import ClientFacts, Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.handshake import HandshakeSession, initialize_result
+from mcp.server.input_gate import asking_what_is_declared
+from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
 from mcp.types.methods import METHODS, Method
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -67,8 +71,20 @@ class ServerRuntime:
 
     @property
     def middleware(self) -> Sequence[Any]:
-        """The server's middleware, outermost first."""
-        return self._server.middleware
+        """The server's middleware that has something to do, outermost first: without a tracer, tracing has not."""
+        layers = self._server.middleware
+        if len(layers) == 1 and type(layers[0]) is OpenTelemetryMiddleware and current_tracer() is None:
+            return ()
+        return layers
+
+    @property
+    def traces(self) -> bool:
+        """Whether messages get spans, once there is a tracer."""
+        return any(isinstance(layer, OpenTelemetryMiddleware) for layer in self._server.middleware)
+
+    def hears(self, notification: str) -> bool:
+        """Whether anybody would be told of a notification."""
+        return bool(self.middleware) or self._server.get_notification_handler(notification) is not None
 
     @property
     def stamp(self) -> Stamp:
@@ -129,8 +145,10 @@ class ServerRuntime:
         if handler is None:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
         params_type = entry.params_type if entry is not None else cast("type[BaseModel]", METHODS[method].params_type)
+        if spec is not None and spec.input_required and version in MODERN_PROTOCOL_VERSIONS:
+            handler = asking_what_is_declared(handler, spec.result_types[0])
         shape = self._shape(method, spec, version)
-        route = self._routes[method, version] = Route(_validator(params_type), handler, shape)
+        route = self._routes[method, version] = Route(_validator(params_type, spec), handler, shape)
         return route
 
     async def _initialize(
@@ -154,7 +172,7 @@ class ServerRuntime:
         spec = METHODS.get(method)
         if entry is None or (spec is not None and version not in spec.from_client):
             return None
-        return Route(_validator(entry.params_type), entry.handler, ResultShape(wire_rules(version)))
+        return Route(_validator(entry.params_type, spec), entry.handler, ResultShape(wire_rules(version)))
 
     def _shape(self, method: str, spec: Method | None, version: str) -> ResultShape:
         if spec is None:
@@ -169,7 +187,10 @@ class ServerRuntime:
         )
 
 
-def _validator(model: type[BaseModel]) -> Any:
+def _validator(model: type[BaseModel], spec: Method | None) -> Any:
     if not model.__pydantic_complete__:
         model.model_rebuild()
-    return model.__pydantic_validator__.validate_python
+    validate = model.__pydantic_validator__.validate_python
+    # Models take their fields by their Python names as well, which on the wire are other members than the protocol's.
+    is_the_protocols = spec is not None and model is spec.params_type
+    return partial(validate, by_alias=True, by_name=False) if is_the_protocols else validate

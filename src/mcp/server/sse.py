@@ -34,7 +34,7 @@ from mcp.protocol.sse import COMMENT, format_event
 from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
 from mcp.server.http_response import HTTPResponse, respond
-from mcp.server.http_sessions import principal
+from mcp.server.principals import principal
 from mcp.server.shutdown import ShutdownWatch
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings, is_json
 

@@ -1,9 +1,11 @@
 """Every fuzz target: python tests/fuzz --runs 100000 --seed 1 --target http"""
 
-import fuzz_http  # registers its target, as the next one does
+import fuzz_headers  # registers its targets, as the next ones do
+import fuzz_http
 import fuzz_parsers
 import fuzz_stdio
 
+assert fuzz_headers.check_params is fuzz_parsers.TARGETS["params"].check
 assert fuzz_http.check_http is fuzz_parsers.TARGETS["http"].check
 assert fuzz_stdio.check_stdio is fuzz_parsers.TARGETS["stdio"].check
 

@@ -54,6 +54,10 @@ BUDGETS = (
     Budget("P6", "the same, handshake era", "stdio_calls", "both-ends-handshake", SECONDS, "s", 0.05),
     Budget("P7", "in memory, low-level server: p10 of a call", "memory_calls", "lowlevel", "p10_us", "us", 0.25),
     Budget("P12", "HTTP call, 5,000 tools listed / 10", "http_calls", "catalogue", "times_the_cpu", "x", 1.1, "own"),
+    Budget(
+        "P12", "the same with a header parameter", "http_calls", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"
+    ),
+    Budget("P12", "the same at the client", "client_cost", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"),
     Budget("P14", "import mcp, Client: CPU", "imports", "client", "cpu_ms", "ms", 0.25),
     Budget("P14", "import mcp, Client: RSS", "imports", "client", "rss_mb", "MB", 0.50),
     Budget("P14", "import mcp, Client: modules", "imports", "client", "modules", "", None),

@@ -1,8 +1,9 @@
-"""P20: what the SDK's client adds to the bare HTTP request it makes."""
+"""P12, P20: what the SDK's client adds to the bare HTTP request it makes, however many tools it has seen listed."""
 
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from statistics import median
 
 import anyio
 import httpx2
@@ -28,6 +29,23 @@ async def client_cpu(mode: Mode, effort: Effort) -> Result:
             costs = [(await _cpu_per_call(call, calls), await _cpu_per_call(post, calls)) for _ in range(ROUNDS)]
     sdk, floor = (sum(column) / ROUNDS for column in zip(*costs, strict=True))
     return Result({"cpu_ms_per_call": sdk * 1000, "bare_cpu_ms_per_call": floor * 1000, "times_bare": sdk / floor})
+
+
+async def calls_in_a_long_catalogue(effort: Effort) -> Result:
+    """Compares the client's CPU seconds per call with 5,000 tools listed, each with a header parameter, to 10."""
+    calls = effort.count(250)
+    options = "--header-parameters", "--listed-tools"
+    with http_server(*options, "10") as short, http_server(*options, "5000") as long:
+        async with Client(short.url) as of_few, Client(long.url) as of_many:
+            for client in (of_few, of_many):
+                await client.list_tools()
+                await _cpu_per_call(partial(shout, client, 1), calls)
+            costs = [
+                [await _cpu_per_call(partial(shout, client, 1), calls) for client in (of_few, of_many)]
+                for _ in range(ROUNDS)
+            ]
+    of_10, of_5000 = (median(column) for column in zip(*costs, strict=True))
+    return Result({"times_the_cpu": of_5000 / of_10, "cpu_ms_per_call_of_5000": of_5000 * 1000})
 
 
 async def _record_a_call(server: HttpServer, mode: Mode) -> httpx2.Request:
@@ -62,6 +80,7 @@ if __name__ == "__main__":
     run_case(
         {
             "http": lambda effort: anyio.run(client_cpu, "auto", effort),
+            "catalogue-headers": lambda effort: anyio.run(calls_in_a_long_catalogue, effort),
             "http-handshake": lambda effort: anyio.run(client_cpu, "legacy", effort),
         }
     )

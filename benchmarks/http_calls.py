@@ -1,11 +1,11 @@
 """P1 to P4, P12: what a `tools/call` costs an HTTP server, in both eras."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from handshake_sessions import session_opener
-from http_load import Writer, drive, handshake_writer, modern_writer
+from http_load import Writer, drive, handshake_writer, header_parameter_writer, modern_writer
 from measure import Effort, HttpServer, Result, cpu_seconds, http_server, latency_figures, run_case
 
 CONNECTIONS = 16
@@ -36,11 +36,11 @@ def _cost_figures(server: HttpServer, writers: Sequence[Writer], effort: Effort)
     return Result({"server_cpu_s_per_1000": cpu * 1000, **latency_figures(latencies)})
 
 
-def calls_in_a_long_catalogue(effort: Effort) -> Result:
+def calls_in_a_long_catalogue(effort: Effort, writer: Callable[[int], Writer], *options: str) -> Result:
     """Compares the server's CPU seconds per call with 5,000 tools listed to those with 10."""
     calls = effort.count(2500)
-    with http_server() as short, http_server("--listed-tools", "5000") as long:
-        servers = [(server, [modern_writer(server.port)] * 4) for server in (short, long)]
+    with http_server(*options) as short, http_server("--listed-tools", "5000", *options) as long:
+        servers = [(server, [writer(server.port)] * 4) for server in (short, long)]
         for server, writers in servers:
             server_cost(server, writers, 200, seconds=1)
         costs = [[server_cost(*each, calls, seconds=1.5)[0] for each in servers] for _ in range(3)]
@@ -65,6 +65,9 @@ if __name__ == "__main__":
             "fast": lambda effort: calls_with("fast", effort),
             "handshake": handshake_calls,
             "handshake-stateless": stateless_calls,
-            "catalogue": calls_in_a_long_catalogue,
+            "catalogue": lambda effort: calls_in_a_long_catalogue(effort, modern_writer),
+            "catalogue-headers": lambda effort: calls_in_a_long_catalogue(
+                effort, header_parameter_writer, "--header-parameters"
+            ),
         }
     )

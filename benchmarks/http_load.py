@@ -20,6 +20,12 @@ def modern_writer(port: int) -> Writer:
     return _writer(MODERN_CALLS, MODERN_CALLS.head(port))
 
 
+def header_parameter_writer(port: int) -> Writer:
+    """Returns what writes the same calls, and repeats their argument in a header."""
+    head = MODERN_CALLS.head(port).removesuffix(b"\r\n")
+    return lambda number: head + b"mcp-param-text: hello %d\r\n\r\n" % number + MODERN_CALLS.message(number)
+
+
 def handshake_writer(port: int, session: str | None) -> Writer:
     """Returns what writes calls of revision 2025-11-25, of this session or of none."""
     return _writer(HANDSHAKE_CALLS, HANDSHAKE_CALLS.head(port, session))

@@ -26,9 +26,10 @@ def main() -> None:
     parser.add_argument("--stateless", action="store_true")
     parser.add_argument("--count-tasks", action="store_true", help="answer GET /tasks with the number of tasks")
     parser.add_argument("--streams", type=int, default=0, help="serve so many `subscriptions/listen` streams")
+    parser.add_argument("--header-parameters", action="store_true", help="repeat an argument of each tool in a header")
     options = parser.parse_args()
 
-    server = build_server(options.listed_tools)
+    server = build_server(options.listed_tools, header_parameters=options.header_parameters)
     if options.streams:
         _serve_streams(server, options.streams)
     app: ASGIApp = server.streamable_http_app(json_response=options.json_response, stateless_http=options.stateless)

@@ -6,13 +6,18 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 MEGABYTE = 1_000_000
 
 
-def build_server(listed_tools: int = 10) -> Server:
+def build_server(listed_tools: int = 10, *, header_parameters: bool = False) -> Server:
     """Returns a low-level server with `listed_tools` tools: `shout`, `large`, and others that nobody calls.
 
     `shout` answers its `text` in capitals. `large` answers `megabytes` of text in one piece, and reports
-    progress first where the caller asked for it, which turns an HTTP answer into an event stream.
+    progress first where the caller asked for it, which turns an HTTP answer into an event stream. With
+    `header_parameters`, each tool has an argument that clients repeat in a header.
     """
     tools = [_shout(), _large(), *(_listed_only(number) for number in range(listed_tools - 2))]
+    if header_parameters:
+        for tool in tools:
+            name, schema = next(iter(tool.input_schema["properties"].items()))
+            schema["x-mcp-header"] = name.capitalize()
 
     async def list_tools(ctx: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=tools)

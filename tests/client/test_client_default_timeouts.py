@@ -25,6 +25,7 @@ class Recorder:
 
     takes_handshake = True
     may_stay_silent = False
+    carries_headers = False
 
     def __init__(self) -> None:
         self.asked: dict[str, CallOptions] = {}

@@ -1,9 +1,7 @@
 """`Client.listen` with a real server, in this process, behind a pipe and over HTTP."""
 
 import asyncio
-import socket
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ from typing import Any
 import anyio
 import board
 import pytest
-import uvicorn
 from board import SPRINT
+from served_app import served
 
 from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.subscriptions import (
@@ -36,15 +34,8 @@ Target = Server[Any] | StdioServerParameters | str
 @pytest.fixture(scope="module")
 def board_url() -> Iterator[str]:
     """The URL of a board."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    app = board.build().streamable_http_app()
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    server.should_exit = True
-    thread.join()
-    listener.close()
+    with served(board.build().streamable_http_app()) as origin:
+        yield f"{origin}/mcp"
 
 
 @pytest.fixture(params=["memory", "stdio", "http"])

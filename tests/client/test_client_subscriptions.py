@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from played_server import Peer
+from subscription_reading import lost
 
 from mcp import Client, ClientSession, types
 from mcp.client import IncomingMessage
@@ -103,16 +104,6 @@ async def listening(client: Client, peer: Played) -> AsyncGenerator[Subscription
 
 async def everything(subscription: Subscription) -> list[ServerEvent]:
     return [event async for event in subscription]
-
-
-async def lost(subscription: Subscription) -> tuple[list[ServerEvent], BaseException | None]:
-    """What came before a subscription was lost, and why it was."""
-    seen: list[ServerEvent] = []
-    try:
-        while True:
-            seen.append(await anext(subscription))
-    except SubscriptionLost as error:
-        return seen, error.__cause__
 
 
 # Opening.

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
+import fixture_rounds
 from fixture_tools import PNG, Context, image
 
 from mcp import MCPError
@@ -16,6 +17,7 @@ from mcp.types import (
     EmbeddedResource,
     GetPromptRequestParams,
     GetPromptResult,
+    InputRequiredResult,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -51,6 +53,7 @@ PROMPTS = [
         arguments=[argument("resourceUri")],
     ),
     Prompt(name="test_prompt_with_image", description="Carries an image"),
+    fixture_rounds.PROMPT,
 ]
 
 
@@ -85,7 +88,9 @@ CONTENT_OF_PROMPT: dict[str, Callable[[dict[str, str]], list[ContentBlock]]] = {
 }
 
 
-async def get_prompt(ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+async def get_prompt(ctx: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
+    if params.name == fixture_rounds.PROMPT.name:
+        return await fixture_rounds.get_prompt(ctx, params)
     content_of = CONTENT_OF_PROMPT.get(params.name)
     if content_of is None:
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {params.name}")

@@ -8,6 +8,7 @@ import anyio
 
 from mcp import MCPError
 from mcp.server import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged, ToolsListChanged
 from mcp.types import (
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     AudioContent,
@@ -43,6 +44,8 @@ class Fixture:
 
 
 FIXTURES: dict[str, Fixture] = {}
+
+BUS = InMemorySubscriptionBus()
 
 
 def fixture(description: str, **properties: Schema) -> Callable[[Body], Body]:
@@ -269,3 +272,15 @@ async def test_logging_tool(ctx: Context, arguments: Arguments) -> list[ContentB
 )
 async def test_x_mcp_header(ctx: Context, arguments: Arguments) -> list[ContentBlock]:
     return text(f"Region: {arguments['region']}")
+
+
+@fixture("Says that the list of tools has changed")
+async def test_trigger_tool_change(ctx: Context, arguments: Arguments) -> list[ContentBlock]:
+    await BUS.publish(ToolsListChanged())
+    return text("Published")
+
+
+@fixture("Says that the list of prompts has changed")
+async def test_trigger_prompt_change(ctx: Context, arguments: Arguments) -> list[ContentBlock]:
+    await BUS.publish(PromptsListChanged())
+    return text("Published")

@@ -12,6 +12,7 @@ import threading
 import warnings
 
 import fixture_content
+import fixture_rounds
 import fixture_tools
 import uvicorn
 from event_log import EventLog
@@ -19,10 +20,12 @@ from fixture_tools import Context
 
 from mcp import MCPDeprecationWarning
 from mcp.server import Server
+from mcp.server.subscriptions import ListenHandler
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     EmptyResult,
+    InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
     SetLevelRequestParams,
@@ -35,10 +38,13 @@ RETRY_MILLISECONDS = 100
 
 
 async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[fixture.tool for fixture in fixture_tools.FIXTURES.values()])
+    fixtures = [*fixture_tools.FIXTURES.values(), *fixture_rounds.ROUNDS.values()]
+    return ListToolsResult(tools=[fixture.tool for fixture in fixtures])
 
 
-async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    if params.name in fixture_rounds.ROUNDS:
+        return await fixture_rounds.ROUNDS[params.name].body(ctx, params)
     return await fixture_tools.call(ctx, params.name, params.arguments or {})
 
 
@@ -77,6 +83,7 @@ def build_server() -> Server:
         on_unsubscribe_resource=unsubscribe,
         on_completion=fixture_content.complete,
         on_set_logging_level=set_level,
+        on_subscriptions_listen=ListenHandler(fixture_tools.BUS),
     )
 
 

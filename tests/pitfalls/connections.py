@@ -1,9 +1,7 @@
 """Ways to reach `pitfall_server`, and what tests want to know of its process."""
 
 import os
-import socket
 import sys
-import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any, Literal
 
 import anyio
 import pitfall_server
-import uvicorn
+from served_app import served
 
 from mcp import Client, StdioServerParameters, types
 
@@ -19,7 +17,6 @@ Transport = Literal["memory", "stdio", "http"]
 
 HERE = str(Path(__file__).parent)
 PROGRAM = str(Path(HERE, "pitfall_server.py"))
-SECONDS_TO_STOP = 10
 SECONDS_OF_PATIENCE = 20
 """For what happens at once on a machine that has nothing else to do."""
 
@@ -36,20 +33,9 @@ def python(program: str, *args: str) -> StdioServerParameters:
 
 @contextmanager
 def over_http(app: Any) -> Generator[str, None, None]:
-    """Serves an ASGI application in a thread of this process; yields the URL of an MCP endpoint in it."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=2)
-    http = uvicorn.Server(config)
-    thread = threading.Thread(target=http.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        # Connections wait in the listener until the server takes them, so there is no start to wait for.
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    finally:
-        http.should_exit = True
-        thread.join(SECONDS_TO_STOP)
-        listener.close()
-        assert not thread.is_alive(), "the HTTP server does not stop"
+    """The URL of an MCP endpoint in an ASGI application, which is served in a thread of this process."""
+    with served(app) as origin:
+        yield f"{origin}/mcp"
 
 
 @contextmanager

@@ -207,6 +207,7 @@ async def test_b35_the_last_event_id_survives_streams_that_bring_nothing() -> No
         if script.asked["GET"] == 1:
             await reply.chunk(b"retry: 10\r\n\r\n")
             await reply.event(TOOLS_CHANGED, id="seven")
+            await reply.event(TOOLS_CHANGED)
         elif script.asked["GET"] == 4:
             await reply.event(TOOLS_CHANGED, id="eight")
             await reply.disconnected()
@@ -216,7 +217,7 @@ async def test_b35_the_last_event_id_survives_streams_that_bring_nothing() -> No
 
     with anyio.fail_after(SECONDS_OF_PATIENCE):
         async with connected(script, message_handler=ear):
-            await ear.until(2)
+            await ear.until(3)
 
     ids = [request.headers.get("last-event-id") for request in script.received("GET")]
     assert ids == [None, "seven", "seven", "seven"]

@@ -181,15 +181,14 @@ async def test_b17_a_log_that_breaks_does_not_break_the_calls() -> None:
 
 CLIENT = """
 import sys
-sys.path.insert(0, sys.argv[1])
 import anyio
-from connections import text_of
 from mcp import Client, StdioServerParameters
 
 async def main():
-    server = StdioServerParameters(command="sh", args=["-c", sys.argv[2]], env={{"LC_ALL": "C", "PYTHONUTF8": "0"}})
+    server = StdioServerParameters(command="sh", args=["-c", sys.argv[1]], env={{"LC_ALL": "C", "PYTHONUTF8": "0"}})
     async with Client(server) as client:
-        assert await text_of(client, "echo", text={text!a}) == {text!a}
+        echoed = await client.call_tool("echo", {{"text": {text!a}}})
+        assert echoed.content[0].text == {text!a}
 
 anyio.run(main)
 """
@@ -207,7 +206,7 @@ async def test_b09_text_arrives_whatever_the_locales(locale: "dict[str, str]", t
     pipeline = f"tee {tmp_path}/to_server | {server} | tee {tmp_path}/to_client"
 
     with anyio.fail_after(SECONDS_OF_PATIENCE):
-        command = [sys.executable, "-c", CLIENT.format(text=text), HERE, pipeline]
+        command = [sys.executable, "-c", CLIENT.format(text=text), pipeline]
         await anyio.run_process(command, env={**os.environ, **locale})
 
     for log in ("to_server", "to_client"):

@@ -3,7 +3,9 @@
 import dataclasses
 from typing import Any
 
+import anyio
 import pytest
+from link_wire import MODERN, on_a_link
 from wire import Context, connected, identity, refusal, send
 
 from mcp import Client, types
@@ -181,3 +183,55 @@ async def test_a_result_is_the_same_with_and_without_middleware() -> None:
     async with connected(server_with()) as plain, connected(server_with(middleware)) as wrapped:
         for method, params in [("tools/call", {"name": "t"}), ("server/discover", {})]:
             assert await send(plain, method, params) == await send(wrapped, method, params)
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", "2025-11-25"])
+async def test_it_sees_a_cancellation_that_has_taken_effect(version: str) -> None:
+    seen: list[tuple[Any, ...]] = []
+    told, running = anyio.Event(), anyio.Event()
+
+    async def wait(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        running.set()
+        await anyio.sleep_forever()
+        raise NotImplementedError
+
+    async def middleware(ctx: Context, call_next: CallNext) -> Any:
+        try:
+            return await call_next(ctx)
+        finally:
+            if ctx.method in ("tools/call", "notifications/cancelled"):
+                seen.append((ctx.method, ctx.request_id, ctx.protocol_version))
+                if ctx.request_id is None:
+                    told.set()
+
+    server = Server("srv", on_call_tool=wait)
+    server.middleware.append(middleware)
+    async with on_a_link(server) as wire:
+        if version != "2026-07-28":
+            await wire.initialize(version)
+        wire.say("tools/call", {"name": "t", "_meta": MODERN} if version == "2026-07-28" else {"name": "t"}, id=1)
+        with anyio.fail_after(5):
+            await running.wait()
+            wire.say("notifications/cancelled", {"requestId": 1})
+            await told.wait()
+
+    assert sorted(seen, key=str) == [("notifications/cancelled", None, version), ("tools/call", 1, version)]
+
+
+async def test_a_handler_may_take_cancellations_without_any_middleware() -> None:
+    heard: list[Any] = []
+    told = anyio.Event()
+
+    async def take(ctx: Context, params: types.CancelledNotificationParams) -> None:
+        heard.append(params.request_id)
+        told.set()
+
+    server: Server[Any] = Server("srv")
+    server.add_notification_handler("notifications/cancelled", types.CancelledNotificationParams, take)
+    async with on_a_link(server) as wire:
+        await wire.initialize()
+        wire.say("notifications/cancelled", {"requestId": 7})
+        with anyio.fail_after(5):
+            await told.wait()
+
+    assert heard == [7]

@@ -98,31 +98,6 @@ async def test_b34_a_stream_without_event_ids_is_opened_again() -> None:
     assert "last-event-id" not in script.received("GET")[1].headers
 
 
-async def test_b35_the_last_event_id_is_kept_over_streams_that_bring_none() -> None:
-    """A resumed stream that dropped again before any event forgot it."""
-    script = Script()
-    ear = Ear()
-
-    @script.on("GET")
-    async def get(request: Posted, reply: Reply) -> None:
-        await reply.open_events()
-        if script.asked["GET"] == 1:
-            await reply.chunk(b"retry: 10\r\n\r\n")
-            await reply.event(updated("x://1"), id="seven")
-            await reply.event(updated("x://2"))
-        elif script.asked["GET"] == 4:
-            await reply.event(updated("x://3"))
-            await reply.disconnected()
-        else:
-            await reply.chunk(b": nothing\r\n\r\n")
-        await reply.hang_up()
-
-    async with connected(script, message_handler=ear):
-        await ear.until(3)
-    ids = [request.headers.get("last-event-id") for request in script.received("GET")]
-    assert ids == [None, "seven", "seven", "seven"]
-
-
 async def test_an_event_that_carries_nothing_but_an_id_counts_as_the_last() -> None:
     script = Script()
 

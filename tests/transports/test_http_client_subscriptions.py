@@ -8,11 +8,12 @@ import anyio
 import httpx2
 import pytest
 from scripted_http_server import Posted, Reply, own_client, serve
+from subscription_reading import lost
 
 from mcp import Client
 from mcp.client import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import ServerEvent, Subscription, SubscriptionLost, ToolsListChanged
+from mcp.client.subscriptions import ToolsListChanged
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, MCPError
 
 pytestmark = pytest.mark.anyio
@@ -46,15 +47,6 @@ async def connected(script: Script, **options: Any) -> AsyncGenerator[Client, No
     with anyio.fail_after(20):
         async with serve(scripted(script)) as server, Client(server.url, mode="2026-07-28", **options) as client:
             yield client
-
-
-async def lost(subscription: Subscription) -> tuple[list[ServerEvent], BaseException | None]:
-    seen: list[ServerEvent] = []
-    try:
-        while True:
-            seen.append(await anext(subscription))
-    except SubscriptionLost as error:
-        return seen, error.__cause__
 
 
 async def test_events_come_from_the_response_and_a_result_ends_it() -> None:

@@ -1,6 +1,7 @@
 """Tool arguments that are repeated in `Mcp-Param-*` headers, and what does not agree with them."""
 
 import base64
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from asgi_driver import Context, ask, headers, message, serving
 
 from mcp import types
 from mcp.server import Server
+from mcp.server.http_params import LISTED_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +64,6 @@ async def test_annotated_arguments_are_repeated_in_headers() -> None:
         ({}, [b"eu"], "Mcp-Param-Region header is given, but the argument 'region' is absent or null"),
         ({"region": None}, [b"eu"], "Mcp-Param-Region header is given"),
         (None, [b"eu"], "Mcp-Param-Region header is given"),
-        ([], [b"eu"], "Mcp-Param-Region header is given"),
         ({"region": "eu"}, [b"eu", b"eu"], "Mcp-Param-Region header is given more than once"),
         ({"region": "eu"}, [b"=?base64?!?="], "Mcp-Param-Region header is malformed"),
     ],
@@ -94,13 +95,173 @@ async def test_a_schema_that_changes_is_looked_at_again() -> None:
         assert (await ask(app, headers("tools/call", "t"), body)).error[:2] == (400, -32020)
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_schema_function_that_fails_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
-    def failing(name: str) -> dict[str, Any]:
-        raise KeyError(name)
+async def test_arguments_that_are_no_object_are_refused_as_such() -> None:
+    refused = await call_with("region", ["eu"], (b"mcp-param-region", b"eu"))
+    assert isinstance(refused, tuple)
+    assert refused[:2] == (400, -32602)
+    assert "arguments" in refused[2]
 
-    body = message("tools/call", {"name": "t"})
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("outcome", [KeyError("t"), OSError("down")])
+async def test_a_schema_function_that_fails_leaves_headers_unchecked(
+    outcome: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(name: str) -> dict[str, Any]:
+        raise outcome
+
+    body = message("tools/call", {"name": "t", "arguments": {"region": "eu"}})
     async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=failing)) as app:
         answer = await ask(app, headers("tools/call", "t"), body)
-    assert answer.error[1:] == (-32603, "Internal server error")
-    assert "KeyError" in caplog.text
+    assert answer.status == 200
+    assert type(outcome).__name__ in caplog.text
+    assert "get_tool_input_schema failed, so the headers of a call to 't' go unchecked" in caplog.text
+
+
+# Servers that say nothing about schemas but what their listing says.
+
+
+class Shop:
+    """Lists `tools`, a page each, and notes how often it is asked, and by whom."""
+
+    def __init__(self, *tools: tuple[str, dict[str, Any]]) -> None:
+        self.tools = tools
+        self.asked: list[tuple[str | None, str | None]] = []
+        self.failure: Exception | None = None
+        self.server = Server("shop", on_list_tools=self.list_tools, on_call_tool=call_tool)
+
+    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        cursor = None if params is None else params.cursor
+        assert ctx.request is not None
+        self.asked.append((ctx.request.headers.get("x-user"), cursor))
+        await ctx.session.report_progress(1)
+        if self.failure is not None:
+            raise self.failure
+        index = int(cursor or 0)
+        name, schema = self.tools[index]
+        return types.ListToolsResult(
+            tools=[types.Tool(name=name, input_schema=schema)],
+            next_cursor=str(index + 1) if index + 1 < len(self.tools) else None,
+        )
+
+
+EU = (b"mcp-param-region", b"eu")
+PLAIN: dict[str, Any] = {"type": "object"}
+
+
+async def status_of(app: Any, tool: str, arguments: object, *pairs: tuple[bytes, bytes]) -> tuple[int, int | None]:
+    body = message("tools/call", {"name": tool, "arguments": arguments}, meta={"progressToken": 1})
+    answer = await ask(app, [*headers("tools/call", tool), *pairs], body)
+    assert answer.headers["content-type"] == "application/json"
+    return answer.status, answer.json.get("error", {}).get("code")
+
+
+OK, MISMATCH = (200, None), (400, -32020)
+
+
+async def test_without_a_schema_function_the_listing_counts() -> None:
+    shop = Shop(("plain", PLAIN), ("region", REGION), ("last", PLAIN))
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {"region": "eu"}, EU, (b"x-user", b"ann")) == OK
+        # In the name of the caller, page by page, until the tool is found.
+        assert shop.asked == [("ann", None), ("ann", "1")]
+        for _ in range(3):
+            assert await status_of(app, "region", {"region": "eu"}, EU) == OK
+            assert await status_of(app, "plain", {"region": "eu"}) == OK
+        assert len(shop.asked) == 2
+        # Nobody is refused on the word of an old listing.
+        assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
+        assert len(shop.asked) == 4
+        assert await status_of(app, "region", {"region": "eu"}, (b"mcp-param-region", b"us")) == MISMATCH
+        assert await status_of(app, "region", {}, EU) == MISMATCH
+
+
+async def test_a_call_without_arguments_and_headers_asks_nothing() -> None:
+    shop = Shop(("region", REGION))
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {}) == OK
+        assert await status_of(app, "region", None) == OK
+    assert shop.asked == []
+
+
+async def test_a_listing_that_changed_lets_through_what_it_now_allows() -> None:
+    shop = Shop(("region", REGION))
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
+        shop.tools = (("region", PLAIN),)
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+
+
+async def test_a_listing_is_good_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Shop(("region", PLAIN))
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+        shop.tools = (("region", REGION),)
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+        later = monotonic() + LISTED_SECONDS + 1
+        monkeypatch.setattr("mcp.server.http_params.monotonic", lambda: later)
+        assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
+
+
+async def test_a_tool_that_is_not_listed_has_no_headers() -> None:
+    shop = Shop(("region", REGION))
+    async with serving(shop.server) as app:
+        assert await status_of(app, "hidden", {"region": "eu"}, (b"mcp-param-region", b"us")) == OK
+        assert await status_of(app, "region", {"region": "eu"}, EU) == OK
+        shop.tools = (("other", PLAIN),)
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+
+
+async def test_a_server_that_lists_nothing_checks_nothing() -> None:
+    async with serving(Server("srv", on_call_tool=call_tool)) as app:
+        assert await status_of(app, "region", {"region": "eu"}, (b"mcp-param-region", b"us")) == OK
+
+
+async def test_cursors_without_end_end() -> None:
+    pages = 0
+
+    async def endless(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        nonlocal pages
+        pages += 1
+        return types.ListToolsResult(tools=[], next_cursor=str(pages % 3))
+
+    async with serving(Server("srv", on_list_tools=endless, on_call_tool=call_tool)) as app:
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+    assert pages == 4
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_listing_that_fails_leaves_headers_unchecked(caplog: pytest.LogCaptureFixture) -> None:
+    shop = Shop(("region", REGION))
+    shop.failure = RuntimeError("the catalogue is on fire")
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {"region": "eu"}) == OK
+        assert "tools/list failed, so the headers of a call to 'region' go unchecked" in caplog.text
+        assert "the catalogue is on fire" in caplog.text
+        shop.failure = None
+        assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
+
+
+async def test_middleware_sees_the_listing() -> None:
+    methods: list[str] = []
+
+    async def note(ctx: Context, call_next: Any) -> Any:
+        methods.append(ctx.method)
+        return await call_next(ctx)
+
+    shop = Shop(("region", REGION))
+    shop.server.middleware.append(note)
+    async with serving(shop.server) as app:
+        assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
+        assert await status_of(app, "region", {"region": "eu"}, EU) == OK
+    assert methods == ["tools/list", "tools/call"]
+
+
+async def test_older_revisions_have_no_headers_to_check() -> None:
+    shop = Shop(("region", REGION))
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "region", "arguments": {"n": 1}}}'
+    pairs = headers("tools/call", mcp_protocol_version="2025-11-25", mcp_method=None)
+    async with serving(shop.server, stateless_http=True) as app:
+        answer = await ask(app, [*pairs, (b"mcp-param-n", b"2")], body)
+    assert answer.status == 200
+    assert shop.asked == []

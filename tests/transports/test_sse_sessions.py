@@ -1,6 +1,5 @@
 """HTTP+SSE from end to end: our client, our server, and uvicorn between them."""
 
-import socket
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -8,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-import uvicorn
+from served_app import served
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -108,14 +107,8 @@ def lodge() -> Lodge:
 @pytest.fixture(scope="module")
 def origin(lodge: Lodge) -> Iterator[str]:
     """Where the lodge is served."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(lodge.application(), log_level="warning", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+    with served(lodge.application()) as origin:
+        yield origin
 
 
 async def sampled(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:

@@ -38,9 +38,9 @@ class EncodedLineFraming(LineFraming):
             _NOT_IN_ENCODING if error_handler == "strict" else error_handler
         )
 
-    def pack(self, frame: bytes) -> bytes:
+    def pack(self, frame: bytes) -> tuple[bytes, ...]:
         """The bytes that carry `frame`: what the encoding lacks becomes a JSON escape."""
-        return self._encoder.encode(frame.decode() + "\n")
+        return (self._encoder.encode(frame.decode() + "\n"),)
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes, in UTF-8."""

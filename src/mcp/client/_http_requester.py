@@ -139,6 +139,7 @@ class HTTPRequester:
 
     takes_handshake = True
     may_stay_silent = False
+    carries_headers = True
 
     def __init__(self, connection: HTTPConnection, sink: NotificationSink, handshake: "Handshake | None") -> None:
         self.connection = connection

@@ -17,7 +17,7 @@ from mcp.client._http_requester import HTTPConnection
 from mcp.client._http_session import HTTPSession
 from mcp.engine.backend import Cancellable, Spawner, open_spawner
 from mcp.engine.requester import CallOptions
-from mcp.engine.streams import to_frame
+from mcp.engine.streams import MessageIteration, to_frame
 from mcp.protocol.codec import Batch, DecodeError, Message, to_object
 from mcp.protocol.eras import claimed_version
 from mcp.shared.exceptions import MCPError
@@ -42,7 +42,7 @@ _BACKLOG = 100
 """How many messages may wait for their reader before responses are read no further."""
 
 
-class HTTPReadStream:
+class HTTPReadStream(MessageIteration):
     """The messages that come back: answers, in the order in which they are complete, and notifications.
 
     Attributes:
@@ -64,18 +64,9 @@ class HTTPReadStream:
         """
         return await self._arrived.receive()
 
-    def __aiter__(self) -> "HTTPReadStream":
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return await self._arrived.__anext__()
-
     async def aclose(self) -> None:
         """Ends the use of this side; what still comes back is dropped."""
         self._arrived.close()
-
-    async def __aenter__(self) -> "HTTPReadStream":
-        return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None

@@ -52,6 +52,8 @@ class CacheableVerbs(DeprecatedVerbs):
     ) -> types.ListToolsResult:
         """Lists one page of the server's tools.
 
+        Over HTTP, tools whose header parameters break the specification are left out, and a warning says why.
+
         Args:
             cursor: The `next_cursor` of the page before; None is the first page, the only one that is cached.
             meta: The request's `_meta`. With one, the server is always asked.
@@ -165,7 +167,7 @@ class CacheableVerbs(DeprecatedVerbs):
             await self._response_cache.on_notification(*event_to_wire(event, {}))
 
     def _learn(self, listing: types.ListToolsResult) -> None:
-        self.session.learn_tools(listing.tools)
+        listing.tools = self.session.learn_tools(listing.tools)
 
     async def _list(
         self,

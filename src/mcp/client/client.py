@@ -84,6 +84,7 @@ class Client(CacheableVerbs):
             and False cache nothing (specification: server/utilities/caching).
         validate_output: What to do about a tool's result that breaks its output schema: raise ("error"), log ("warn"),
             or not look ("off").
+        tracing: Whether requests get a span and carry its context, once the program has an OpenTelemetry provider.
 
     Raises:
         ValueError: `mode`, `log_level` or `validate_output` is not one of the above, or `cache` has a store, and
@@ -111,6 +112,7 @@ class Client(CacheableVerbs):
     extensions: Sequence[Any] | None = field(default=None, kw_only=True)
     cache: CacheConfig | Literal[False] | None = field(default=DEFAULT_CACHE, kw_only=True)
     validate_output: ValidateOutput = field(default="error", kw_only=True)
+    tracing: bool = field(default=True, kw_only=True)
 
     _held: Held[ClientSession] | None = field(init=False, default=None, repr=False)
     _session: ClientSession | None = field(init=False, default=None, repr=False)
@@ -168,6 +170,7 @@ class Client(CacheableVerbs):
             output_schemas=OutputSchemas(self.validate_output),
             reset_timeout_on_progress=self.reset_timeout_on_progress,
             on_notification=cache and cache.on_notification,
+            tracing=self.tracing,
         )
         async with session:
             await settle_version(session, self.mode, self.prior_discover, self.probe_seconds)

@@ -124,10 +124,12 @@ async def stream_requester(
         return
 
     from mcp.client.link_requester import LinkRequester
-    from mcp.engine.streams import open_link
+    from mcp.engine.streams import link_of, open_link
 
+    # Somebody else's streams, or a wrapper round ours: there may be HTTP behind.
+    carries_headers = link_of(read, write) is None
     async with open_link(read, write) as link, open_spawner() as spawner:
-        requester = LinkRequester(link, spawner, inbound)
+        requester = LinkRequester(link, spawner, inbound, carries_headers=carries_headers)
         try:
             yield requester
         finally:

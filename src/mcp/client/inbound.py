@@ -72,6 +72,15 @@ class Inbound:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", request.method)
         return partial(self.role.engine.handle, request, ClientPeer(self.version))
 
+    async def forget_for(self, method: str) -> None:
+        """Has forgotten what a notification would say has changed, where the change showed without one.
+
+        Args:
+            method: The method of the notification.
+        """
+        if self._on_notification is not None:
+            await self._on_notification(method, None)
+
     async def __call__(self, method: str, params: dict[str, Any] | None) -> None:
         """Takes one notification."""
         if self._on_notification is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import anyio
 
-from mcp.engine.requester import CallOptions, Requester
+from mcp.engine.requester import CallOptions, SendRequest
 from mcp.protocol.codec import RequestId
 from mcp.shared.exceptions import RequestTimeoutError
 
@@ -40,7 +40,7 @@ def default_bound(method: str) -> float:
 
 
 async def request_extended_by_progress(
-    requester: Requester, id: RequestId, method: str, params: dict[str, Any], options: CallOptions
+    send: SendRequest, id: RequestId, method: str, params: dict[str, Any], options: CallOptions
 ) -> dict[str, Any]:
     """Sends a request whose time limit starts again with each progress report.
 
@@ -48,7 +48,7 @@ async def request_extended_by_progress(
     is longer.
 
     Args:
-        requester: The connection.
+        send: Sends it.
         id: The request's id.
         method: Its method.
         params: Its params, with a progress token.
@@ -72,5 +72,5 @@ async def request_extended_by_progress(
     with anyio.CancelScope(deadline=started + limit) as scope:
         # What is earlier than the bound is up to the scope.
         extended = options._replace(timeout=None, bound=bound, on_progress=extend)
-        return await requester.request(id, method, params, extended)
+        return await send(id, method, params, extended)
     raise RequestTimeoutError(method, limit if scope.deadline < end else bound)

@@ -27,13 +27,18 @@ class LinkRequester:
         link: The link.
         spawner: Owns the connection's tasks.
         inbound: Takes what the server sends unasked.
+        carries_headers: Whether what is behind the link may send HTTP headers.
+
+    Attributes:
+        carries_headers: The same.
     """
 
     takes_handshake = True
     may_stay_silent = True
 
-    def __init__(self, link: Link, spawner: Spawner, inbound: Inbound) -> None:
+    def __init__(self, link: Link, spawner: Spawner, inbound: Inbound, *, carries_headers: bool = False) -> None:
         self._link = link
+        self.carries_headers = carries_headers
         self._duplex = Duplex(LinkOutlet(link), spawner, ClientSide(inbound))
         spawner.spawn(self._duplex.read, link)
 
@@ -65,9 +70,19 @@ class ClientSide:
         self._inbound = inbound
 
     @property
+    def traces(self) -> bool:
+        """See `Side.traces`. A client's requests have an id by the time they come here, and a span."""
+        return False
+
+    @property
     def takes_batches(self) -> bool:
         """See `Side.takes_batches`."""
         return self._inbound.takes_batches
+
+    @property
+    def hears_cancellations(self) -> bool:
+        """No callback is told of one."""
+        return False
 
     def opens(self, request: Request) -> bool:
         """Nothing a server asks opens a connection."""

@@ -18,7 +18,8 @@ from mcp.client.renewal import Renewal, StandingRequests
 from mcp.client.results import Parser, own_result_of, parser_of, result_of
 from mcp.client.routing import AnsweredBy, answered_by, or_input_required, request_model
 from mcp.engine.progress import progress_reporter
-from mcp.engine.requester import CallOptions, NotificationTaker, Requester
+from mcp.engine.requester import CallOptions, NotificationTaker, Requester, SendRequest
+from mcp.engine.tracing import traced
 from mcp.protocol.codec import RequestId
 from mcp.shared.exceptions import ConnectionClosedError, SessionExpiredError
 
@@ -41,11 +42,13 @@ class Outbound:
     Args:
         timeout: How long each request may take, in seconds; None leaves that to `mcp.client.limits`.
         extends: Whether progress extends the time limit.
+        tracing: Whether requests get a span, and carry its context, once there is a tracer.
     """
 
-    def __init__(self, timeout: float | None, *, extends: bool) -> None:
+    def __init__(self, timeout: float | None, *, extends: bool, tracing: bool) -> None:
         self._timeout = timeout
         self._extends = extends
+        self._tracing = tracing
         self._ids = count(1)
         self._streams = count(1)
         self._envelope: dict[str, Any] = {}
@@ -142,7 +145,6 @@ class Outbound:
         metadata: ClientMessageMetadata | None = None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         """Sends a request once, under an id of its own."""
-        requester = self._connected()
         id: RequestId = next(self._ids)
         on_progress = None
         if progress is not None or self._extends:
@@ -156,9 +158,15 @@ class Outbound:
                 resumption_token=metadata.resumption_token,
                 on_resumption_token=metadata.on_resumption_token_update,
             )
+        send = self._way_out()
         if self._extends:
-            return request_extended_by_progress(requester, id, method, params, options)
-        return requester.request(id, method, params, options)
+            send = partial(request_extended_by_progress, send)
+        return send(id, method, params, options)
+
+    def _way_out(self) -> SendRequest:
+        """What sends a request; see `Requester.request`."""
+        send = self._connected().request
+        return traced(send) if self._tracing else send
 
     @property
     def patience(self) -> float:
@@ -181,10 +189,9 @@ class Outbound:
         Raises:
             RuntimeError: The session is not entered.
         """
-        requester = self._connected()
         id = f"listen-{next(self._streams)}"
         options = CallOptions(on_notification=take(id))
-        return id, requester.request(id, method, {**params, "_meta": self._envelope}, options)
+        return id, self._way_out()(id, method, {**params, "_meta": self._envelope}, options)
 
     async def send_request(
         self,

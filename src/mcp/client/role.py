@@ -14,6 +14,7 @@ from mcp.client.answers import checked_answer
 from mcp.client.callbacks import ClientRequestContext, ElicitationFnT, ListRootsFnT, SamplingFnT
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
+from mcp.engine.tracing import current_tracer
 from mcp.protocol.codec import Notification, Request
 from mcp.protocol.eras import meta_for_handlers
 from mcp.protocol.results import ResultShape, Stamp, wire_rules
@@ -61,9 +62,9 @@ class ClientRole:
         sampling: Answers `sampling/createMessage`; None refuses it.
         elicitation: Answers `elicitation/create`; None refuses it.
         list_roots: Answers `roots/list`; None refuses it.
+        tracing: Whether callbacks run in the trace that a question names, once there is a tracer.
     """
 
-    middleware: Sequence[Any] = ()
     stamp = _NO_STAMP
 
     def __init__(
@@ -73,14 +74,21 @@ class ClientRole:
         sampling: SamplingFnT | None,
         elicitation: ElicitationFnT | None,
         list_roots: ListRootsFnT | None,
+        tracing: bool = True,
     ) -> None:
         self._session = session
+        self._tracing = tracing
         self._callbacks: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
             "sampling/createMessage": _asking(sampling, "Sampling not supported"),
             "elicitation/create": _asking(elicitation, "Elicitation not supported"),
             "roots/list": _asking(_without_params(list_roots), "List roots not supported"),
         }
         self.engine: Engine[QuestionContext, ClientPeer] = Engine(self)
+
+    @property
+    def middleware(self) -> Sequence[Any]:
+        """What puts callbacks into the server's trace; nothing without a tracer."""
+        return (_in_the_servers_trace,) if self._tracing and current_tracer() is not None else ()
 
     async def put(self, context: ClientRequestContext, method: str, params: Any) -> Any:
         """Puts a question to its callback, and returns the answer; an `ErrorData` where there is no callback.
@@ -136,6 +144,15 @@ def _params_parser(spec: Method) -> Callable[[Any], Any]:
     # An adapter, since the params of an elicitation are a union; by its tag, what is wrong with one is told of one.
     kind: Any = TaggedElicitRequestParams if spec.name == "elicitation/create" else spec.params_type
     return TypeAdapter[Any](kind).validate_python
+
+
+async def _in_the_servers_trace(
+    context: QuestionContext, call_next: Callable[[QuestionContext], Awaitable[Any]]
+) -> Any:
+    from mcp.engine.spans import in_trace_of
+
+    with in_trace_of(context.params):
+        return await call_next(context)
 
 
 async def _pong(context: QuestionContext, params: Any) -> types.EmptyResult:

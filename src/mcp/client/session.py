@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-import anyio
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from mcp import types
 from mcp.client.callbacks import (
@@ -22,12 +20,11 @@ from mcp.client.callbacks import (
     ProgressFnT,
     SamplingFnT,
 )
-from mcp.client.handshake_verbs import HandshakeVerbs
 from mcp.client.results import with_input
 from mcp.client.routing import who_answers
 from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, default_client_info
-from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import METHOD_NOT_FOUND
+from mcp.client.session_core import ReceiveResultT as ReceiveResultT
+from mcp.client.tool_listings import ToolListings
 
 __all__ = [
     "DEFAULT_CLIENT_INFO",
@@ -71,32 +68,8 @@ def __getattr__(name: str) -> object:
     return value
 
 
-ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
-
-_MOST_PAGES = 1000
-"""Of tools, that are listed to find the output schema of one."""
-
-
-class ClientSession(HandshakeVerbs):
+class ClientSession(ToolListings):
     """A connection to a server; see `SessionCore` for the arguments."""
-
-    async def list_tools(self, *, params: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
-        """Lists one page of the server's tools.
-
-        Args:
-            params: Which page, and `_meta`.
-        """
-        result: types.ListToolsResult = await self._list("tools/list", types.ListToolsResult, params)
-        self.learn_tools(result.tools)
-        return result
-
-    def learn_tools(self, tools: Iterable[types.Tool]) -> None:
-        """Takes note of the output schemas of tools, wherever their listing has come from.
-
-        Args:
-            tools: The tools.
-        """
-        self._schemas.absorb(tools)
 
     async def list_prompts(self, *, params: types.PaginatedRequestParams | None = None) -> types.ListPromptsResult:
         """Lists one page of the server's prompts.
@@ -123,12 +96,6 @@ class ClientSession(HandshakeVerbs):
             params: Which page, and `_meta`.
         """
         return await self._list("resources/templates/list", types.ListResourceTemplatesResult, params)
-
-    async def _list(
-        self, method: str, model: type[ReceiveResultT], params: types.PaginatedRequestParams | None
-    ) -> ReceiveResultT:
-        wire = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params is not None else {}
-        return await self._request(method, wire, model, meta=wire.pop("_meta", None))
 
     @overload
     async def read_resource(
@@ -311,6 +278,10 @@ class ClientSession(HandshakeVerbs):
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Calls a tool, and checks what it returns against the output schema that the tool lists.
 
+        Over HTTP, arguments that the tool's input schema marks with `x-mcp-header` are sent in headers as well. If the
+        server wants other headers than the tool's last listing says, the tools are listed anew, and the call is made
+        once more (specification: basic/transports/streamable-http under "Custom Headers from Tool Parameters").
+
         Args:
             name: The tool.
             arguments: Its arguments.
@@ -327,6 +298,7 @@ class ClientSession(HandshakeVerbs):
             MCPError: The server answered with an error.
             RuntimeError: The result breaks the tool's output schema, or the server asks for input and
                 `allow_input_required` is not set.
+            ValueError: An argument cannot be written as JSON, or its integer is beyond what a header may carry.
         """
         if allow_claimed:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
@@ -381,31 +353,3 @@ class ClientSession(HandshakeVerbs):
             What the callback answered; an error where the client has no such callback.
         """
         return await self._role.put(ctx, request.method, request.params)
-
-    async def _learn_schema(self, tool: str, timeout: float | None = None) -> None:
-        """Lists the server's tools until the one is found. A server that cannot list them has no schema to check."""
-        cursor: str | None = None
-        seen: set[str | None] = {None}
-        # Some servers answer no listing, and some make up cursors without end: neither may hold up a finished call.
-        with anyio.move_on_after(timeout) as limit:
-            for _ in range(_MOST_PAGES):
-                params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
-                try:
-                    page = await self.list_tools(params=params)
-                except (MCPError, ValidationError) as error:
-                    self._listing_failed(tool, error)
-                    return
-                cursor = page.next_cursor
-                if self._schemas.knows(tool) or cursor in seen:
-                    break
-                seen.add(cursor)
-        if not self._schemas.knows(tool) and not limit.cancelled_caught:
-            logger.warning("Tool %s not listed by server, cannot validate any structured content", tool)
-            self._schemas.absorb_unlisted(tool)
-
-    def _listing_failed(self, tool: str, error: Exception) -> None:
-        """A server that has no listing will not get one; any other failure may pass, and is tried again next time."""
-        if isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND:
-            self._schemas.absorb_unlisted(tool)
-        else:
-            logger.warning("tools/list failed, so this result of tool %s goes unchecked: %s", tool, error)

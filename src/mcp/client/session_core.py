@@ -89,6 +89,7 @@ class SessionCore(Outbound):
         reset_timeout_on_progress: Whether the time limit of a request starts again with each progress report, up to
             `MAX_TIMEOUT_SECONDS` in all. It asks the server for progress with every request.
         on_notification: Sees every notification, in wire form, before the callbacks do.
+        tracing: Whether requests get a span and carry its context, once the program has an OpenTelemetry provider.
 
     Raises:
         NotImplementedError: An argument asks for something that is not built yet.
@@ -116,13 +117,14 @@ class SessionCore(Outbound):
         output_schemas: OutputSchemas | None = None,
         reset_timeout_on_progress: bool = False,
         on_notification: NotificationSink | None = None,
+        tracing: bool = True,
     ) -> None:
         if result_claims or notification_bindings:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
         if dispatcher is not None:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
-        super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress)
+        super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress, tracing=tracing)
         self._inbound = Inbound(logging_callback, message_handler, on_notification)
         self._inbound.renewal = self._renewing
         self._inbound.role = self._role = ClientRole(
@@ -130,6 +132,7 @@ class SessionCore(Outbound):
             sampling=sampling_callback,
             elicitation=elicitation_callback,
             list_roots=list_roots_callback,
+            tracing=tracing,
         )
         self._client_info = client_info or default_client_info()
         self._log_level: types.LoggingLevel | None = log_level
@@ -220,6 +223,13 @@ class SessionCore(Outbound):
     def _envelope_for(self, version: str) -> dict[str, Any]:
         return envelope_meta(version, self._client_info, self._capabilities, self._log_level)
 
+    async def _list(
+        self, method: str, model: type[ReceiveResultT], params: types.PaginatedRequestParams | None
+    ) -> ReceiveResultT:
+        """One page of a listing."""
+        wire = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params is not None else {}
+        return await self._request(method, wire, model, meta=wire.pop("_meta", None))
+
     async def initialize(self) -> types.InitializeResult:
         """Opens a connection of a handshake revision, and adopts what the server answers.
 
@@ -244,7 +254,7 @@ class SessionCore(Outbound):
             "clientInfo": self._client_info.model_dump(by_alias=True, exclude_none=True, mode="json"),
         }
         options = CallOptions(self._timeout, bound=default_bound("initialize"))
-        raw = await self._connected().request(next(self._ids), "initialize", params, options)
+        raw = await self._way_out()(next(self._ids), "initialize", params, options)
         return result_of("initialize", raw, parser_of(types.InitializeResult))
 
     async def confirm_handshake(self) -> None:
@@ -292,7 +302,7 @@ class SessionCore(Outbound):
         """
         limit = DISCOVER_TIMEOUT_SECONDS if self._timeout is None else min(self._timeout, DISCOVER_TIMEOUT_SECONDS)
         params = {"_meta": self._envelope_for(version)}
-        return await self._connected().request(next(self._ids), "server/discover", params, CallOptions(limit))
+        return await self._way_out()(next(self._ids), "server/discover", params, CallOptions(limit))
 
     async def fetch_discovery(self) -> types.DiscoverResult:
         """Asks a server what it supports, and returns what it answers. Nothing is adopted.

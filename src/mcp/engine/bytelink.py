@@ -111,8 +111,8 @@ class ByteLink(ABC):
         """The owner has taken what was read, so there is room for more."""
 
     @abstractmethod
-    def _queue(self, data: bytes) -> None:
-        """Queues bytes to be written. May find the link broken."""
+    def _queue(self, pieces: tuple[bytes, ...]) -> None:
+        """Queues bytes to be written one behind the other. May find the link broken."""
 
     @abstractmethod
     def _stop_reading(self) -> None:

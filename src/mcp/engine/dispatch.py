@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from mcp.engine.exchange import Exchange
 from mcp.engine.isolation import contained
-from mcp.protocol.codec import Notification, Request, dumps, encode_error, encode_result
+from mcp.protocol.codec import Notification, Request, dumps, encode_error, encode_response
 from mcp.protocol.results import InvalidResultError, ResultShape, Stamp, plain
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -72,7 +72,7 @@ class Role(Protocol[ContextT, PeerT_contra]):
 
     @property
     def middleware(self) -> Sequence[Callable[[ContextT, Callable[[ContextT], Awaitable[Any]]], Awaitable[Any]]]:
-        """The user's middleware, outermost first."""
+        """What wraps the message at hand, outermost first."""
         ...
 
     @property
@@ -122,8 +122,7 @@ class Engine(Generic[ContextT, PeerT]):
     async def handle(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request. Whatever its handler raises becomes an error answer; only a cancellation gets out."""
         try:
-            result = await self.call(request, peer, exchange)
-            return Reply(encode_result(request.id, result), None)
+            return await self.answer(request, peer, exchange)
         except Exception as failure:
             return self.failed(request, failure)
 
@@ -136,6 +135,13 @@ class Engine(Generic[ContextT, PeerT]):
             logger.exception("the error that %s answered with cannot be encoded", request.method)
             return Reply(encode_error(request.id, INTERNAL_ERROR, "Internal server error"), INTERNAL_ERROR)
 
+    async def answer(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
+        """Answers a request; it raises what `call` does."""
+        result, shape = await self._run(request, peer, exchange)
+        if shape is None:
+            return Reply(encode_response(request.id, result), None)
+        return Reply(shape.to_frame(request.id, result, self._role.stamp), None)
+
     async def call(self, request: Request, peer: PeerT, exchange: Exchange) -> bytes:
         """Runs a request and returns its result as JSON text.
 
@@ -143,18 +149,23 @@ class Engine(Generic[ContextT, PeerT]):
             MCPError: The request is refused, by the engine or by its handler.
             Exception: What the handler raised.
         """
+        result, shape = await self._run(request, peer, exchange)
+        return dumps(result) if shape is None else shape.to_json(result, self._role.stamp)
+
+    async def _run(self, request: Request, peer: PeerT, exchange: Exchange) -> tuple[Any, ResultShape | None]:
+        """What the handler returned and the shape it is to have; without a shape where it has it already."""
         role = self._role
         context = role.context(request, peer, exchange)
-        if role.middleware:
-            return dumps(await contained(self._through_middleware, context, peer))
+        middleware = role.middleware
+        if middleware:
+            return await contained(self._through, middleware, context, peer), None
         route = role.route(request.method, peer.version)
         handling = contained(route.handler, context, _validated(route, request.params))
         # A request may run for days, and what it needs of these its handler has.
         del context
-        result = await handling
-        return route.shape.to_json(result, role.stamp)
+        return await handling, route.shape
 
-    async def _through_middleware(self, context: ContextT, peer: PeerT) -> Any:
+    async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role
 
         async def innermost(context: ContextT) -> dict[str, Any]:
@@ -162,8 +173,7 @@ class Engine(Generic[ContextT, PeerT]):
             params = _validated(route, context.params)
             return route.shape.to_dict(await route.handler(context, params), role.stamp)
 
-        result = await _chained(role.middleware, innermost)(context)
-        return plain(result)
+        return plain(await _chained(middleware, innermost)(context))
 
     async def notified(self, notification: Notification, peer: PeerT, exchange: Exchange) -> None:
         """Delivers a notification. Whatever goes wrong with it is logged; only a cancellation gets out."""

@@ -23,6 +23,7 @@ from mcp.engine.outlet import Outlet
 from mcp.engine.pending import PendingRequests
 from mcp.engine.requester import CallOptions
 from mcp.engine.running import RunningRequests
+from mcp.engine.tracing import traced
 from mcp.protocol.codec import (
     Batch,
     DecodeError,
@@ -67,8 +68,18 @@ class Side(Protocol):
     """What a role does with what arrives."""
 
     @property
+    def traces(self) -> bool:
+        """Whether what is asked under ids of the connection's own is traced."""
+        ...
+
+    @property
     def takes_batches(self) -> bool:
         """Whether the revision that is spoken has JSON-RPC batches."""
+        ...
+
+    @property
+    def hears_cancellations(self) -> bool:
+        """Whether `notified` has anybody to tell of a cancellation, which has taken effect by then."""
         ...
 
     @property
@@ -146,7 +157,8 @@ class Duplex:
         if options.on_progress is not None:
             meta: dict[str, Any] = (params or {}).get("_meta") or {}
             params = {**(params or {}), "_meta": {**meta, "progressToken": id}}
-        return await self._pending.request(id, method, params, options, related)
+        send = traced(self._pending.request) if self._side.traces else self._pending.request
+        return await send(id, method, params, options, related)
 
     def check(self) -> None:
         """Raises why nothing more can be sent, if that is so."""
@@ -230,8 +242,10 @@ class Duplex:
             self.close(ConnectionClosedError())
 
     def _decoded(self, frame: Frame) -> Message | Batch | DecodeError:
+        if not isinstance(frame, (bytes, bytearray)):
+            return frame
         try:
-            return decode(frame, allow_batch=self._side.takes_batches) if isinstance(frame, bytes) else frame
+            return decode(frame, allow_batch=self._side.takes_batches)
         except DecodeError as error:
             return error
 
@@ -342,6 +356,8 @@ class Duplex:
             return
         if notification.method == "notifications/cancelled":
             self._running.cancel(notification)
+            if self._side.hears_cancellations:
+                self._deliver_later(notification, origin)
             return
         if notification.method == "notifications/progress" and self._pending.progressed(notification.params or {}):
             return

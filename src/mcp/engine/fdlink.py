@@ -82,8 +82,8 @@ class FdLink(ByteLink):
         self._read_fd = -1
         self._finish()
 
-    def _queue(self, data: bytes) -> None:
-        self._outbox.push(data)
+    def _queue(self, pieces: tuple[bytes, ...]) -> None:
+        self._outbox.push(pieces)
         if self._flush_due:
             if self._backlog.size >= select.PIPE_BUF and not self._writable_watched:
                 # As much as one write takes: written now, the peer works on it while the rest is made.

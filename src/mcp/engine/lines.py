@@ -28,17 +28,18 @@ class LineFraming:
 
     def __init__(self, max_line_size: int = DEFAULT_MAX_LINE_SIZE) -> None:
         self._max_line_size = max_line_size
-        # A growing buffer and no list of chunks: a peer that sends single bytes must not cost an object for each.
+        # A growing buffer and no list of chunks: a peer that sends single bytes must not cost an object for each. It
+        # becomes the frame as it is: a copy of a large message costs more than reading it does.
         self._partial = bytearray()
         self._skipping = False
 
-    def pack(self, frame: bytes) -> bytes:
-        """The bytes that carry `frame` to the peer."""
-        return frame + b"\n"
+    def pack(self, frame: bytes) -> tuple[bytes, ...]:
+        """The bytes that carry `frame` to the peer, in as many pieces as spare a copy."""
+        return frame, b"\n"
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that `chunk` completes, in order. Blank lines are none."""
-        lines = chunk.split(b"\n")
+        lines: list[bytes | bytearray] = [*chunk.split(b"\n")]
         rest = lines.pop()
         frames: list[Frame] = []
         if lines and (self._partial or self._skipping):
@@ -57,24 +58,23 @@ class LineFraming:
         """What the end of the stream completes: a last line that no newline ended."""
         return self.feed(b"\n")
 
-    def _extend(self, piece: bytes, frames: list[Frame]) -> None:
+    def _extend(self, piece: bytes | bytearray, frames: list[Frame]) -> None:
         if self._skipping:
             return
         if len(self._partial) + len(piece) > self._max_line_size:
             # Reported now: the newline may be long in coming, and the peer may be waiting for an answer.
-            frames.append(self._too_long(bytes(self._partial[:_HEAD_SIZE]) + piece))
-            self._partial.clear()
+            frames.append(self._too_long(self._take_partial()[:_HEAD_SIZE] + piece))
             self._skipping = True
         else:
             self._partial += piece
 
-    def _take_partial(self) -> bytes:
-        line = bytes(self._partial)
+    def _take_partial(self) -> bytearray:
+        line = self._partial
         self._partial = bytearray()
         self._skipping = False
         return line
 
-    def _too_long(self, line: bytes) -> DecodeError:
+    def _too_long(self, line: bytes | bytearray) -> DecodeError:
         error = DecodeError(INVALID_REQUEST, f"Message is longer than the limit of {self._max_line_size} bytes")
         try:
             decode(line[: min(_HEAD_SIZE, self._max_line_size)])

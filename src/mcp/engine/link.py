@@ -3,6 +3,7 @@
 A frame is one JSON-RPC message as UTF-8 JSON, without the newline that delimits it on a pipe.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from mcp.engine.exchange import Origin
 from mcp.protocol.codec import DecodeError, ErrorResponse
 from mcp.shared.exceptions import MCPError
 
-__all__ = ["Frame", "Link", "OriginFrame", "Undelivered", "origin_of"]
+__all__ = ["Frame", "HeadedFrame", "Link", "OriginFrame", "Undelivered", "origin_of"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Undelivered(ErrorResponse):
     failure: MCPError
 
 
-Frame = bytes | DecodeError | Undelivered
+Frame = bytes | bytearray | DecodeError | Undelivered
 """What a link receives: a frame, the reason why one could not be taken (such as one over the size limit), or why a
 request did not get through."""
 
@@ -37,6 +38,16 @@ class OriginFrame(bytes):
     """
 
     origin: Origin
+
+
+class HeadedFrame(bytes):
+    """A frame for a transport that may have headers for it.
+
+    Attributes:
+        headers: The headers.
+    """
+
+    headers: Mapping[str, str]
 
 
 def origin_of(frame: Frame) -> Origin | None:

@@ -57,6 +57,7 @@ class MemoryRequester:
 
     takes_handshake = False
     may_stay_silent = False
+    carries_headers = False
 
     def __init__(self, engine: Engine[Any, Any], sink: NotificationSink, *, raise_exceptions: bool = False) -> None:
         self._engine = engine

@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 
 from mcp.engine.expiry import Expiry
-from mcp.engine.link import Undelivered
+from mcp.engine.link import HeadedFrame, Undelivered
 from mcp.engine.requester import CallOptions
 from mcp.protocol.codec import (
     DecodeError,
@@ -91,6 +91,9 @@ class PendingRequests:
     ) -> Any:
         self.check()
         frame = encode_request(id, method, params)
+        if options.headers is not None:
+            frame = HeadedFrame(frame)
+            frame.headers = options.headers
         pending = self._pending[id] = _Pending(method, options)
         try:
             self.send(frame, related)

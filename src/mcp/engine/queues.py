@@ -12,6 +12,9 @@ __all__ = ["Backlog", "Inbox", "Outbox"]
 
 _NOTHING: Final = memoryview(b"")
 
+_JOINABLE: Final = 256 * 1024
+"""Bytes above which a copy costs more than a write of its own."""
+
 
 class Inbox:
     """Frames that have arrived, and the one task that waits for them.
@@ -110,16 +113,19 @@ class Outbox:
         self._queued: list[bytes] = []
         self._current = _NOTHING
 
-    def push(self, data: bytes) -> None:
-        """Queues `data`."""
-        self._queued.append(data)
-        self._backlog.change(len(data))
+    def push(self, pieces: tuple[bytes, ...]) -> None:
+        """Queues bytes, the pieces one behind the other."""
+        self._queued += pieces
+        self._backlog.change(sum(map(len, pieces)))
 
     def front(self) -> memoryview:
-        """What to write next, everything queued joined; empty when there is nothing."""
+        """What to write next: a large piece alone, or all that is queued joined; empty when there is nothing."""
         if not self._current and self._queued:
-            self._current = memoryview(b"".join(self._queued))
-            self._queued.clear()
+            if len(self._queued[0]) > _JOINABLE:
+                self._current = memoryview(self._queued.pop(0))
+            else:
+                self._current = memoryview(b"".join(self._queued))
+                self._queued.clear()
         return self._current
 
     def consume(self, count: int) -> None:

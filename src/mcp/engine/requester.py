@@ -1,12 +1,12 @@
 """The client's seam to a transport: a request goes out, its result comes back in the caller's task."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mcp.protocol.codec import RequestId
 from mcp.shared.message import ResumptionTokenUpdateCallback
 
-__all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester"]
+__all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester", "SendRequest"]
 
 NotificationSink = Callable[[str, "dict[str, Any] | None"], Awaitable[None]]
 """Takes a notification (method, params) that arrived from the server. Never raises."""
@@ -52,6 +52,10 @@ class CallOptions(NamedTuple):
         return self.bound if self.timeout is None else self.timeout
 
 
+SendRequest = Callable[[RequestId, str, "dict[str, Any]", CallOptions], Coroutine[Any, Any, "dict[str, Any]"]]
+"""Sends a request and returns its result; see `Requester.request`."""
+
+
 class Requester(Protocol):
     """An open connection from a client to a server."""
 
@@ -63,6 +67,11 @@ class Requester(Protocol):
     @property
     def may_stay_silent(self) -> bool:
         """Whether a server that does not know a request may leave it unanswered, as old ones on a pipe do."""
+        ...
+
+    @property
+    def carries_headers(self) -> bool:
+        """Whether HTTP headers can be sent with a request, as far as is known: a user's transport may have any."""
         ...
 
     async def request(self, id: RequestId, method: str, params: dict[str, Any], options: CallOptions) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import anyio
 
 from mcp.engine.bytelink import CLOSE_TIMEOUT
 from mcp.engine.exchange import Origin
-from mcp.engine.link import Frame, OriginFrame
+from mcp.engine.link import Frame, HeadedFrame, OriginFrame
 from mcp.engine.streams import ReadStream, WriteStream, from_frame, to_frame
 from mcp.protocol.codec import DecodeError, EncodeError, RequestId
-from mcp.shared.message import CloseSSEStreamCallback, ServerMessageMetadata, SessionMessage
+from mcp.shared.message import ClientMessageMetadata, CloseSSEStreamCallback, ServerMessageMetadata, SessionMessage
 from mcp.types.jsonrpc import INVALID_REQUEST, JSONRPCRequest
 
 __all__ = ["PairOutlet", "StreamPairLink"]
@@ -107,6 +107,8 @@ class StreamPairLink:
             raise anyio.BrokenResourceError
         message = from_frame(frame)
         assert isinstance(message, SessionMessage), message
+        if isinstance(frame, HeadedFrame):
+            message.metadata = ClientMessageMetadata(headers=dict(frame.headers))
         if related is not None:
             message.metadata = ServerMessageMetadata(related_request_id=related)
             if final:

@@ -4,6 +4,7 @@ Our own transports yield a `LinkReadStream` and a `LinkWriteStream` over one lin
 unused, may skip the message objects: `link_of` finds the link. Any other pair becomes a link by `StreamPairLink`.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from types import TracebackType
 from typing import Protocol, TypeAlias, TypeVar
 
 import anyio
+from typing_extensions import Self
 
 from mcp.engine.link import Frame, Link
 from mcp.protocol.codec import (
@@ -39,6 +41,7 @@ from mcp.types.jsonrpc import (
 __all__ = [
     "LinkReadStream",
     "LinkWriteStream",
+    "MessageIteration",
     "ReadStream",
     "TransportStreams",
     "WriteStream",
@@ -115,7 +118,27 @@ class _View:
         await self.aclose()
 
 
-class LinkReadStream(_View):
+class MessageIteration(ABC):
+    """Lets whatever receives messages be entered, and iterated over until they end."""
+
+    @abstractmethod
+    async def receive(self) -> SessionMessage | Exception:
+        """See `ReadStream.receive`."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+
+class LinkReadStream(MessageIteration, _View):
     """The messages that arrive on a link."""
 
     def __init__(self, link: Link) -> None:
@@ -134,18 +157,6 @@ class LinkReadStream(_View):
         while not self._arrived:
             self._arrived.extend(await self._link.receive())
         return from_frame(self._arrived.popleft())
-
-    def __aiter__(self) -> "LinkReadStream":
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "LinkReadStream":
-        return self
 
 
 class LinkWriteStream(_View):
@@ -213,7 +224,7 @@ def from_frame(frame: Frame) -> SessionMessage | Exception:
     if isinstance(frame, DecodeError):
         return frame
     try:
-        message = decode(frame) if isinstance(frame, bytes) else frame
+        message = decode(frame) if isinstance(frame, (bytes, bytearray)) else frame
     except DecodeError as error:
         return error
     return SessionMessage(to_model(message))

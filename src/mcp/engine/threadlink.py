@@ -66,11 +66,11 @@ class ThreadLink(ByteLink):
             self._may_read.set()
             self._finish()
 
-    def _queue(self, data: bytes) -> None:
-        self._backlog.change(len(data))
+    def _queue(self, pieces: tuple[bytes, ...]) -> None:
+        self._backlog.change(sum(map(len, pieces)))
         if not self._unsent:
             self._reactor.call_soon(self._hand_over)
-        self._unsent.append(data)
+        self._unsent += pieces
 
     def _hand_over(self) -> None:
         if self._unsent:

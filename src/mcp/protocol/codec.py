@@ -32,6 +32,7 @@ __all__ = [
     "encode_error",
     "encode_notification",
     "encode_request",
+    "encode_response",
     "encode_result",
     "from_object",
     "loads",
@@ -234,11 +235,19 @@ def encode_notification(method: str, params: Mapping[str, Any] | None) -> bytes:
     return dumps({"jsonrpc": "2.0", "method": method, "params": _as_dict(params)})
 
 
-def encode_result(id: RequestId, result_json: bytes) -> bytes:
-    """Write a response round a result that is JSON already."""
-    if type(id) is int:
-        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id, result_json)
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (dumps(id), result_json)
+def encode_result(id: RequestId, *result_json: bytes | memoryview) -> bytes:
+    """Write a response round a result that is JSON already, in one piece or several."""
+    # Joined once: a copy of a large result costs more than reading it does.
+    return b"".join((b'{"jsonrpc":"2.0","id":%b,"result":' % dumps(id), *result_json, b"}"))
+
+
+def encode_response(id: RequestId, result: Mapping[str, Any]) -> bytes:
+    """Write a response.
+
+    Raises:
+        EncodeError: `result` cannot be written as JSON.
+    """
+    return dumps({"jsonrpc": "2.0", "id": id, "result": _as_dict(result)})
 
 
 def encode_error(id: RequestId | None, code: int, message: str, data: object = None) -> bytes:

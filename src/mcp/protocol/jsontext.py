@@ -140,6 +140,8 @@ def readable_fields(data: bytes, error: DecodeError) -> dict[str, Any]:
         The members; none where the text is beyond reading. It never raises.
     """
     data = data.removeprefix(_BYTE_ORDER_MARK)
+    if not data.lstrip().startswith(b"{"):
+        return {}  # no object: a flood of such lines is told apart by one look at each
     fields = _read_tolerantly(data)
     if fields is None:
         fields = _read_partly(data)

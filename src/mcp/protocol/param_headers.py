@@ -10,12 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import inf, isfinite
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, cast
 
 from mcp.protocol.headers import MCP_PARAM_HEADER_PREFIX, decode_header_value, encode_header_value
+from mcp.protocol.jsontext import dumps, loads
 from mcp.protocol.trees import is_object
 
-__all__ = ["X_MCP_HEADER_KEY", "HeaderMap", "check_param_headers", "find_invalid", "header_map", "param_headers"]
+__all__ = [
+    "X_MCP_HEADER_KEY",
+    "HeaderMap",
+    "annotations",
+    "check_param_headers",
+    "find_invalid",
+    "header_map",
+    "param_headers",
+]
 
 X_MCP_HEADER_KEY: Final = "x-mcp-header"
 
@@ -41,6 +51,27 @@ _SCHEMAS: Final = frozenset(
 # A schema beyond these is hostile or a cycle.
 _MOST_SCHEMAS: Final = 100_000
 _MOST_LEVELS: Final = 200
+_CONTAINERS: Final = (dict, list)
+_JSON: Final = (str, int, float, NoneType, list, Mapping)
+
+
+def annotations(input_schema: object) -> tuple[dict[tuple[str, ...], str], str | None]:
+    """What `header_map` and `find_invalid` say of an input schema, for little more than the cost of one of them."""
+    if not _mentions_annotation(input_schema):
+        return {}, None
+    found: dict[tuple[str, ...], str] = {}
+    names: set[str] = set()
+    invalid: str | None = None
+    try:
+        for place, schema in _annotated(input_schema):
+            fault = _fault(place, schema, names)
+            if fault is None:
+                found[place.path] = schema[X_MCP_HEADER_KEY]
+            elif invalid is None:
+                invalid = f"{place}: {fault}"
+    except _Unbounded as error:
+        invalid = invalid or str(error)
+    return found, invalid
 
 
 def header_map(input_schema: object) -> dict[tuple[str, ...], str]:
@@ -48,15 +79,7 @@ def header_map(input_schema: object) -> dict[tuple[str, ...], str]:
 
     Annotations that `find_invalid` objects to are left out; of several with one name, the first stays.
     """
-    found: dict[tuple[str, ...], str] = {}
-    names: set[str] = set()
-    try:
-        for place, schema in _annotated(input_schema):
-            if _fault(place, schema, names) is None:
-                found[place.path] = schema[X_MCP_HEADER_KEY]
-    except _Unbounded:
-        pass
-    return found
+    return annotations(input_schema)[0]
 
 
 def find_invalid(input_schema: object) -> str | None:
@@ -65,15 +88,26 @@ def find_invalid(input_schema: object) -> str | None:
     Returns:
         A sentence that names the place in the schema and the constraint it breaks ("Schema Extension").
     """
-    names: set[str] = set()
-    try:
-        for place, schema in _annotated(input_schema):
-            fault = _fault(place, schema, names)
-            if fault is not None:
-                return f"{place}: {fault}"
-    except _Unbounded as error:
-        return str(error)
-    return None
+    return annotations(input_schema)[1]
+
+
+def _mentions_annotation(root: object) -> bool:
+    """Whether a schema holds the key of an annotation anywhere, or is too large to tell.
+
+    Few schemas do, and a client looks at every tool of every listing: this costs a fraction of the walk.
+    """
+    pending: list[Any] = [root]
+    for node in pending:
+        if isinstance(node, dict):
+            if X_MCP_HEADER_KEY in node:
+                return True
+            node = node.values()  # pyright: ignore[reportUnknownVariableType]
+        elif not isinstance(node, list):
+            continue
+        pending += [inner for inner in node if isinstance(inner, _CONTAINERS)]  # pyright: ignore[reportUnknownVariableType]
+        if len(pending) > _MOST_SCHEMAS:
+            return True
+    return False
 
 
 def _fault(place: "_Place", schema: dict[str, Any], names: set[str]) -> str | None:
@@ -165,14 +199,16 @@ def param_headers(header_map: HeaderMap, arguments: Mapping[str, Any]) -> dict[s
 
     Args:
         header_map: What `header_map` made of the tool's input schema.
-        arguments: The arguments as they stand in the body.
+        arguments: The arguments as they stand in the body, or objects that become that when they are encoded.
 
     Returns:
         Header names to encoded values. An argument that is absent, null, or neither text nor number nor truth value
         (the server will refuse it) has none.
 
     Raises:
-        ValueError: An integer is beyond what a header may carry, or a text holds a lone surrogate.
+        ValueError: An integer is beyond what a header may carry.
+        EncodeError: An argument cannot be written as JSON.
+        UnicodeEncodeError: A text holds a lone surrogate.
     """
     headers: dict[str, str] = {}
     for path, name in header_map.items():
@@ -250,10 +286,16 @@ def _are_one_number(value: object, text: str | None, header: str) -> bool:
 def _value_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     value: Any = arguments
     for key in path:
-        if not isinstance(value, Mapping):
+        holder = _plain(value)
+        if not isinstance(holder, Mapping):
             return None
-        value = value.get(key)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return value  # pyright: ignore[reportUnknownVariableType]
+        value = cast("Mapping[str, Any]", holder).get(key)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as it stands in the body: callers may pass whatever can be written as JSON."""
+    return value if issubclass(type(value), _JSON) else loads(dumps(value))
 
 
 def _text(value: object) -> str | None:
@@ -261,10 +303,10 @@ def _text(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return int.__repr__(value)
     if isinstance(value, float) and isfinite(value):
         return str(int(value)) if value.is_integer() else repr(value)
-    return value if isinstance(value, str) else None
+    return str.__str__(value) if isinstance(value, str) else None
 
 
 def _is_beyond_range(value: object) -> bool:

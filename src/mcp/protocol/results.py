@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from mcp.protocol.codec import dumps
+from mcp.protocol.codec import RequestId, dumps, encode_response, encode_result
 from mcp.types.base import SERVER_INFO_META_KEY
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -48,6 +48,10 @@ _MODERN_ONLY_MEMBERS = ("resultType", "ttlMs", "cacheScope")
 def wire_rules(version: str) -> WireRules:
     """The rules of a protocol revision."""
     return _RULES[version]
+
+
+_Pieces = tuple[bytes | memoryview, bytes]
+"""JSON text that stands in two places, of which the first may be large and is not copied to be cut."""
 
 
 class InvalidResultError(Exception):
@@ -98,7 +102,7 @@ class ResultShape:
         self._cacheable = cacheable
         self._input_required = input_required and rules.result_type
         self._hint = hint
-        self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], bytes] | None] = {}
+        self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], _Pieces] | None] = {}
 
     def to_json(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> bytes:
         """The result as JSON text.
@@ -107,17 +111,30 @@ class ResultShape:
             InvalidResultError: It cannot be a result of the method.
             ValueError: It holds something that has no JSON form.
         """
-        if isinstance(result, BaseModel):
-            kind = type(result)
-            try:
-                splice = self._splicers[kind]
-            except KeyError:
-                splice = self._splicers[kind] = self._splicer(kind)
-            if splice is not None and getattr(result, "meta", None) is None:
-                if self._check is not None:
-                    self._check(result)
-                return splice(result, stamp)
-        return dumps(self.to_dict(result, stamp))
+        pieces = self._spliced(result, stamp)
+        return dumps(self.to_dict(result, stamp)) if pieces is None else b"".join(pieces)
+
+    def to_frame(self, id: RequestId, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> bytes:
+        """The response that carries the result, as JSON text; it raises what `to_json` does."""
+        pieces = self._spliced(result, stamp)
+        if pieces is None:
+            return encode_response(id, self.to_dict(result, stamp))
+        return encode_result(id, *pieces)
+
+    def _spliced(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> _Pieces | None:
+        """The result as JSON text the fast way; None where only the way through a dict is right."""
+        if not isinstance(result, BaseModel) or getattr(result, "meta", None) is not None:
+            return None
+        kind = type(result)
+        try:
+            splice = self._splicers[kind]
+        except KeyError:
+            splice = self._splicers[kind] = self._splicer(kind)
+        if splice is None:
+            return None
+        if self._check is not None:
+            self._check(result)
+        return splice(result, stamp)
 
     def to_dict(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> dict[str, Any]:
         """The result as the dict that `to_json` would encode."""
@@ -170,7 +187,7 @@ class ResultShape:
         update = {name: value for name, value in hint if name in fields and name not in result.model_fields_set}
         return result.model_copy(update=update) if update else result
 
-    def _splicer(self, kind: type[BaseModel]) -> Callable[[BaseModel, Stamp], bytes] | None:
+    def _splicer(self, kind: type[BaseModel]) -> Callable[[BaseModel, Stamp], _Pieces] | None:
         """The fast way for results of this class; None where only the dict way is right."""
         if not kind.__pydantic_complete__:
             kind.model_rebuild()
@@ -186,12 +203,12 @@ class ResultShape:
         encode = kind.__pydantic_serializer__.to_json
         hinted = self._hinted if self._hint is not None else None
 
-        def splice(result: BaseModel, stamp: Stamp) -> bytes:
+        def splice(result: BaseModel, stamp: Stamp) -> _Pieces:
             if hinted is not None:
                 result = hinted(result)
             body = encode(result, by_alias=True, exclude_none=True)
             tail = stamp.tail if typed and result.result_type is not None else stamp.typed_tail  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-            return body[:-1] + tail if body != b"{}" else b"{" + tail[1:]
+            return (memoryview(body)[:-1], tail) if body != b"{}" else (b"{", tail[1:])
 
         return splice
 

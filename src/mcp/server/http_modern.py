@@ -6,8 +6,7 @@ Specification: basic/transports/streamable-http.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mcp.engine.dispatch import Engine, Reply
 from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request
@@ -18,19 +17,17 @@ from mcp.protocol.headers import (
     MCP_NAME_HEADER,
     decode_header_value,
 )
-from mcp.protocol.param_headers import check_param_headers, header_map
 from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
 from mcp.server.http_gate import HTTPRequest, RawHeaders, Refusal
+from mcp.server.http_params import ParamHeaderCheck
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.http_standing import StandingStreams
 from mcp.server.http_watch import RequestWatch
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST
+from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
 from mcp.types.methods import METHODS
 
 if TYPE_CHECKING:
-    from starlette.types import Scope
-
     from mcp.server.lowlevel.server import Server
 
 __all__ = ["ModernEndpoint"]
@@ -55,12 +52,11 @@ class ModernEndpoint:
     def __init__(
         self, server: Server[Any], engine: Engine[Any, Any], *, json_response: bool, watch: RequestWatch
     ) -> None:
-        self._server = server
         self._engine = engine
         self._json_only = json_response
         self._watch = watch
         self._standing = StandingStreams()
-        self._header_maps: dict[str, tuple[Any, Mapping[tuple[str, ...], str]]] = {}
+        self._params = ParamHeaderCheck(server, engine)
 
     async def serve(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> None:
         """Answers a POST.
@@ -78,7 +74,7 @@ class ModernEndpoint:
         exchange = HTTPExchange(origin, HTTPResponse(request.send), json_only=json_only, standing=self._standing)
 
         async def work() -> None:
-            reply: Reply = await self._engine.handle(rpc, envelope, exchange)
+            reply = await self._reply(request, rpc, envelope, exchange)
             status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
             await exchange.answer(reply.frame, status)
 
@@ -86,6 +82,14 @@ class ModernEndpoint:
             await self._watch.run(exchange, request.receive, work)
         finally:
             self._standing.discard(exchange)
+
+    async def _reply(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> Reply:
+        if rpc.method == "tools/call":
+            try:
+                await self._params.check(http, rpc, envelope)
+            except MCPError as error:
+                return self._engine.failed(rpc, error)
+        return await self._engine.handle(rpc, envelope, exchange)
 
     def close(self) -> None:
         """Ends the streams that stand open."""
@@ -106,12 +110,12 @@ class ModernEndpoint:
             )
         try:
             envelope = read_envelope(message.params)
-            self._check_method_headers(http.scope, http.headers, message)
+            self._check_method_headers(http.headers, message)
             return message, envelope
         except MCPError as error:
             raise Refusal.of_error(error, message.id) from None
 
-    def _check_method_headers(self, scope: Scope, headers: RawHeaders, request: Request) -> None:
+    def _check_method_headers(self, headers: RawHeaders, request: Request) -> None:
         method = request.method
         if _METHOD not in headers:
             raise MCPError(HEADER_MISMATCH, "mcp-method header is missing")
@@ -128,34 +132,6 @@ class ModernEndpoint:
             raise MCPError(HEADER_MISMATCH, "mcp-name header is missing")
         if _header_text(headers[_NAME]) != name:
             raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
-        if method == "tools/call" and self._server.get_tool_input_schema is not None:
-            self._check_param_headers(scope, name, request.params.get("arguments"))
-
-    def _check_param_headers(self, scope: Scope, tool: str, arguments: Any) -> None:
-        if not isinstance(arguments, dict):
-            arguments = {}
-        try:
-            expected = self._header_map(tool)
-        except Exception:
-            logger.exception("get_tool_input_schema failed for tool %r, or returned what is no schema", tool)
-            raise MCPError(INTERNAL_ERROR, "Internal server error") from None
-        if not expected:
-            return
-        from starlette.datastructures import Headers
-
-        problem = check_param_headers(expected, cast("dict[str, Any]", arguments), Headers(scope=scope))
-        if problem is not None:
-            raise MCPError(HEADER_MISMATCH, problem)
-
-    def _header_map(self, tool: str) -> Mapping[tuple[str, ...], str] | None:
-        assert self._server.get_tool_input_schema is not None
-        schema = self._server.get_tool_input_schema(tool)
-        if schema is None:
-            return None
-        known = self._header_maps.get(tool)
-        if known is None or known[0] is not schema:
-            known = self._header_maps[tool] = (schema, header_map(schema))
-        return known[1]
 
 
 def _header_text(value: bytes) -> str | None:

@@ -10,6 +10,7 @@ from mcp import types
 from mcp.engine.dispatch import Engine, Route
 from mcp.engine.exchange import Exchange
 from mcp.engine.link import Link
+from mcp.engine.tracing import current_tracer
 from mcp.protocol.codec import Notification, Request
 from mcp.protocol.eras import Envelope, meta_for_handlers
 from mcp.protocol.results import ResultShape, Stamp, wire_rules
@@ -17,6 +18,7 @@ from mcp.server.connection import ClientFacts, Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.handshake import HandshakeSession, initialize_result
 from mcp.server.input_gate import asking_what_is_declared
+from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
@@ -69,8 +71,20 @@ class ServerRuntime:
 
     @property
     def middleware(self) -> Sequence[Any]:
-        """The server's middleware, outermost first."""
-        return self._server.middleware
+        """The server's middleware that has something to do, outermost first: without a tracer, tracing has not."""
+        layers = self._server.middleware
+        if len(layers) == 1 and type(layers[0]) is OpenTelemetryMiddleware and current_tracer() is None:
+            return ()
+        return layers
+
+    @property
+    def traces(self) -> bool:
+        """Whether messages get spans, once there is a tracer."""
+        return any(isinstance(layer, OpenTelemetryMiddleware) for layer in self._server.middleware)
+
+    def hears(self, notification: str) -> bool:
+        """Whether anybody would be told of a notification."""
+        return bool(self.middleware) or self._server.get_notification_handler(notification) is not None
 
     @property
     def stamp(self) -> Stamp:

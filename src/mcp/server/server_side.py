@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from mcp.engine.dispatch import Reply
 from mcp.engine.duplex import Admission
 from mcp.engine.exchange import Exchange
-from mcp.protocol.codec import DecodeError, Notification, Request, encode_result
+from mcp.protocol.codec import DecodeError, Notification, Request
 from mcp.protocol.eras import Envelope, read_envelope, stream_era
 from mcp.server.handshake import HandshakeSession
 from mcp.shared.exceptions import MCPError
+from mcp.types.base import CLIENT_CAPABILITIES_META_KEY
+from mcp.types.version import LATEST_MODERN_VERSION
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["ServerSide"]
 
 logger = logging.getLogger(__name__)
+
+_CANCELLED = "notifications/cancelled"
 
 
 class ServerSide:
@@ -49,9 +53,19 @@ class ServerSide:
         self.session = HandshakeSession()
 
     @property
+    def traces(self) -> bool:
+        """Whether what handlers ask the client is traced: where what they handle is."""
+        return self._runtime.traces
+
+    @property
     def takes_batches(self) -> bool:
         """Whether the revision that is spoken has JSON-RPC batches."""
         return self.session.takes_batches
+
+    @property
+    def hears_cancellations(self) -> bool:
+        """Whether there is middleware to see a cancellation, or a handler."""
+        return self._runtime.hears(_CANCELLED)
 
     def opens(self, request: Request) -> bool:
         """Whether nothing further may be read before this request is answered."""
@@ -91,7 +105,7 @@ class ServerSide:
         if self._on_failure is None:
             return await engine.handle(request, peer, exchange)
         try:
-            return Reply(encode_result(request.id, await engine.call(request, peer, exchange)), None)
+            return await engine.answer(request, peer, exchange)
         except MCPError as error:
             return engine.failed(request, error)
         except Exception as failure:
@@ -115,6 +129,9 @@ class ServerSide:
     def _sender(self, notification: Notification) -> Envelope | HandshakeSession:
         if stream_era(notification) == "modern":
             return read_envelope(notification.params)
+        if notification.method == _CANCELLED and not self.session.initialized:
+            # What cancels a 2026-07-28 request need not say which revision it is of.
+            return Envelope(LATEST_MODERN_VERSION, {CLIENT_CAPABILITIES_META_KEY: {}})
         self.session.admit(notification)
         return self.session
 

@@ -14,7 +14,7 @@ import anyio
 
 from mcp.engine.descriptors import open_byte_link
 from mcp.engine.lines import DEFAULT_MAX_LINE_SIZE, LineFraming
-from mcp.engine.streams import TransportStreams, from_frame, open_streams, to_frame
+from mcp.engine.streams import MessageIteration, TransportStreams, from_frame, open_streams, to_frame
 from mcp.server._diversion import Wire, diverted_stdin, diverted_stdout
 from mcp.shared.message import SessionMessage
 
@@ -108,25 +108,13 @@ class _FileStream:
         await self.aclose()
 
 
-class _FileReadStream(_FileStream):
+class _FileReadStream(MessageIteration, _FileStream):
     async def receive(self) -> SessionMessage | Exception:
         while line := await self._file.readline():
             if not line.isspace():
                 # A lone surrogate makes bytes that are not UTF-8, which the codec then reports.
                 return from_frame(line.rstrip("\r\n").encode("utf-8", "surrogatepass"))
         raise anyio.EndOfStream
-
-    def __aiter__(self) -> "_FileReadStream":
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "_FileReadStream":
-        return self
 
 
 class _FileWriteStream(_FileStream):

@@ -41,6 +41,8 @@ class Worker:
     def __init__(self, *, takes_batches: bool = False, can_ask: bool = True, **work: Work) -> None:
         self.takes_batches = takes_batches
         self.takes_disturbances = True
+        self.traces = False
+        self.hears_cancellations = False
         self.noticed: list[str] = []
         self.disturbances: list[str] = []
         self._can_ask = can_ask

@@ -1,5 +1,7 @@
 """Newline framing: which frames a stream of bytes holds, however it is cut into chunks."""
 
+from itertools import chain
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +58,7 @@ def test_the_cut_into_chunks_does_not_matter(chunks: list[bytes]) -> None:
 
 @given(st.lists(st.binary(min_size=1).filter(lambda line: b"\n" not in line and line.strip() and line[-1:] != b"\r")))
 def test_what_is_packed_is_what_arrives(frames: list[bytes]) -> None:
-    packed = b"".join(map(LineFraming().pack, frames))
+    packed = b"".join(chain.from_iterable(map(LineFraming().pack, frames)))
 
     assert frames_of([packed], max_line_size=1_000_000) == frames
 

@@ -22,6 +22,7 @@ from mcp.protocol.results import Stamp
 from mcp.server.caching import CacheableMethod, CacheHint, validate_cache_hints
 from mcp.server.capabilities import NotificationOptions, derived_capabilities
 from mcp.server.context import HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.runtime import ServerRuntime
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -101,7 +102,10 @@ class Server(Generic[LifespanResultT]):
         icons: Images to show beside it.
         cache_hints: How results may be cached, by method, where their handler does not say.
         lifespan: Entered when serving starts, left when it ends; what it yields is `ctx.lifespan_context`.
-        get_tool_input_schema: Gives a tool's input schema by name, to check `Mcp-Param-*` headers against.
+        get_tool_input_schema: Gives a tool's input schema by name, None for one that has none, to check the
+            `Mcp-Param-*` headers of a call against (2026-07-28 over HTTP). Called with every call, so it should look
+            the schema up, and return the same object each time. When left out, `on_list_tools` is asked instead.
+        tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
         on_list_tools: Answers `tools/list`.
         on_call_tool: Answers `tools/call`, for every tool.
         on_list_resources: Answers `resources/list`.
@@ -136,6 +140,7 @@ class Server(Generic[LifespanResultT]):
         cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
         lifespan: Callable[[Server[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
         get_tool_input_schema: Callable[[str], Mapping[str, Any] | None] | None = None,
+        tracing: bool = True,
         on_list_tools: _Handler[LifespanResultT, _Pages, types.ListToolsResult] | None = None,
         on_call_tool: _Handler[
             LifespanResultT, types.CallToolRequestParams, types.CallToolResult | types.InputRequiredResult
@@ -176,7 +181,7 @@ class Server(Generic[LifespanResultT]):
         self.cache_hints: dict[str, CacheHint] = validate_cache_hints(cache_hints)
         self.lifespan = lifespan
         self.get_tool_input_schema = get_tool_input_schema
-        self.middleware: list[ServerMiddleware[LifespanResultT]] = []
+        self.middleware: list[ServerMiddleware[LifespanResultT]] = [OpenTelemetryMiddleware()] if tracing else []
         self.extensions: dict[str, dict[str, Any]] = {}
         self.handlers_revision = 0
         self._session_manager: StreamableHTTPSessionManager | None = None

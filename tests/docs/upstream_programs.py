@@ -470,11 +470,15 @@ async def _(program: ModuleType) -> object:
 SPRINT_BOARD = "subscriptions/tutorial002"
 
 
-def sprint_board() -> ModuleType:
-    """The low-level server that the pages' clients are run against here, anew."""
-    name = f"upstream.{SPRINT_BOARD.replace('/', '.')}"
+def anew(program: str) -> ModuleType:
+    """Another program: a server that the pages' clients are run against here."""
+    name = f"upstream.{program.replace('/', '.')}"
     sys.modules.pop(name, None)
     return importlib.import_module(name)
+
+
+def sprint_board() -> ModuleType:
+    return anew(SPRINT_BOARD)
 
 
 async def printed_by(call: Callable[[Client], Awaitable[object]], server: Server) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.protocol.codec import EncodeError
 from mcp.protocol.param_headers import HeaderMap, annotations, param_headers
+from mcp.protocol.trees import is_object
 
 if TYPE_CHECKING:
     from mcp.types import Tool

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
+from mcp.server.principals import principal
 
 __all__ = ["LISTEN", "CallerKey", "caller", "chosen"]
 
@@ -26,8 +27,6 @@ def caller(ctx: ServerRequestContext[Any, Any]) -> Hashable:
     scope: dict[str, Any] | None = getattr(ctx.request, "scope", None)
     if scope is None:
         return None
-    from mcp.server.http_sessions import principal
-
     user = principal(scope.get("user"))
     if user is not None:
         return "user", user

@@ -54,7 +54,7 @@ class ToolHeaders:
             self.forget(tool.name)
         return True
 
-    def forget(self, tool: Any) -> None:
+    def forget(self, tool: str) -> None:
         """Forgets what is known of a tool.
 
         Args:
@@ -71,8 +71,8 @@ class ToolHeaders:
         Raises:
             ValueError: An integer is beyond what a header may carry.
         """
-        header_map = self._maps.get(params.get("name", ""))
-        arguments = params.get("arguments")
+        name, arguments = params.get("name"), params.get("arguments")
+        header_map = self._maps.get(name) if isinstance(name, str) else None
         if header_map is None or not arguments:
             return {}
         try:

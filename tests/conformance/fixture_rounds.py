@@ -6,9 +6,7 @@ from typing import Any
 
 from fixture_tools import Context, Schema, text
 
-from mcp import MCPError
 from mcp.types import (
-    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     CreateMessageRequest,
@@ -117,7 +115,6 @@ async def test_input_required_result_list_roots(ctx: Context, params: CallToolRe
 async def test_input_required_result_request_state(ctx: Context, params: CallToolRequestParams) -> Answer:
     if params.request_state is None:
         return ask("asked-to-confirm", confirm=form("Please confirm", ok={"type": "boolean"}))
-    check_state(params, "asked-to-confirm")
     return done(f"state-ok: {accepted(params.input_responses or {}, 'confirm', 'ok')}")
 
 
@@ -133,7 +130,6 @@ async def test_input_required_result_multiple_inputs(ctx: Context, params: CallT
             greeting=prompt_for_model("Generate a greeting", 50),
             client_roots=ListRootsRequest(),
         )
-    check_state(params, "asked-three")
     return done(f"{greeting} {name}, you work in {len(roots.roots)} directories")
 
 
@@ -142,21 +138,17 @@ async def test_input_required_result_multi_round(ctx: Context, params: CallToolR
     answers = params.input_responses or {}
     if params.request_state is None:
         return ask("step-1", step1=form("Step 1: What is your name?", name={"type": "string"}))
-    if (name := accepted(answers, "step1", "name")) is not None:
-        check_state(params, "step-1")
-        question = form("Step 2: What is your favorite color?", color={"type": "string"})
-        return ask(f"step-2:{name}", step2=question)
-    step, _, name = params.request_state.partition(":")
-    if step != "step-2":
-        raise MCPError(INVALID_PARAMS, "This is not the state that was given out")
+    if params.request_state == "step-1":
+        name = accepted(answers, "step1", "name")
+        return ask(f"step-2:{name}", step2=form("Step 2: What is your favorite color?", color={"type": "string"}))
+    name = params.request_state.removeprefix("step-2:")
     return done(f"{name} likes {accepted(answers, 'step2', 'color')}")
 
 
-@asking("Refuses a state that it did not give out")
+@asking("Gives out a state, which the server seals")
 async def test_input_required_result_tampered_state(ctx: Context, params: CallToolRequestParams) -> Answer:
     if params.request_state is None:
         return ask("as-given-out", confirm=form("Please confirm", ok={"type": "boolean"}))
-    check_state(params, "as-given-out")
     return done("The state is as it was given out")
 
 
@@ -171,11 +163,6 @@ async def test_input_required_result_capabilities(ctx: Context, params: CallTool
     if declared is not None and declared.elicitation is not None:
         questions["user_name"] = NAME_FORM
     return ask(None, **questions) if questions else done("The client can give nothing")
-
-
-def check_state(params: CallToolRequestParams, expected: str) -> None:
-    if params.request_state != expected:
-        raise MCPError(INVALID_PARAMS, "This is not the state that was given out")
 
 
 PROMPT = Prompt(name="test_input_required_result_prompt", description="Asks what it should be about")

@@ -6,6 +6,7 @@ It serves every revision at one URL on a free loopback port, prints the URL as i
 its standard input does.
 """
 
+import secrets
 import socket
 import sys
 import threading
@@ -20,6 +21,7 @@ from fixture_tools import Context
 
 from mcp import MCPDeprecationWarning
 from mcp.server import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler
 from mcp.types import (
     CallToolRequestParams,
@@ -68,7 +70,7 @@ async def unsubscribe(ctx: Context, params: UnsubscribeRequestParams) -> EmptyRe
 
 def build_server() -> Server:
     """The server with every handler that a scenario needs."""
-    return Server(
+    server = Server(
         "conformance-server",
         version="1.0.0",
         get_tool_input_schema=input_schema,
@@ -85,6 +87,10 @@ def build_server() -> Server:
         on_set_logging_level=set_level,
         on_subscriptions_listen=ListenHandler(fixture_tools.BUS),
     )
+    server.middleware.append(
+        RequestStateBoundary(RequestStateSecurity(keys=[secrets.token_bytes(32)]), default_audience=server.name)
+    )
+    return server
 
 
 def serve() -> None:

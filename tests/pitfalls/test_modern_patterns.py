@@ -25,6 +25,7 @@ from starlette.routing import Mount
 from mcp import Client, MCPError, types
 from mcp.client import ClientRequestContext
 from mcp.server import CacheHint, Server, ServerRequestContext
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -35,6 +36,7 @@ TOOL = types.Tool(
     name="mark",
     input_schema={"type": "object", "properties": {"mark": {"type": "string", "x-mcp-header": "Mark"}}},
 )
+KEY = b"shared by all workers, and secret"
 NAME = types.ElicitRequest(
     params=types.ElicitRequestFormParams(
         message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
@@ -45,7 +47,7 @@ NAME = types.ElicitRequest(
 class Worker:
     """A server with one of each: an annotated tool, one that asks, a stream of changes, a listing that may be kept."""
 
-    def __init__(self, name: str = "worker") -> None:
+    def __init__(self, name: str = "worker", key: bytes = KEY) -> None:
         self.name = name
         self.bus = InMemorySubscriptionBus()
         self.served = 0
@@ -60,6 +62,8 @@ class Worker:
             on_call_tool=self.call_tool,
             on_subscriptions_listen=ListenHandler(self.bus),
         )
+        security = RequestStateSecurity(keys=[key])
+        self.server.middleware.append(RequestStateBoundary(security, default_audience="worker"))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         self.listings += 1
@@ -135,6 +139,14 @@ async def test_b63_any_worker_serves_any_request_of_2026_07_28() -> None:
                     assert result.structured_content["header"] == str(number)
     assert min(worker.served for worker in workers) >= 25
     assert askers <= {"a", "b"}
+
+
+async def test_b63_without_a_common_key_no_worker_takes_the_state_of_another() -> None:
+    with in_turns(Worker(key=b"a" * 32), Worker(key=b"b" * 32)) as url:
+        async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:
+            for _ in range(10):
+                with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                    await client.call_tool("ask")
 
 
 async def test_b63_a_session_of_another_worker_is_a_404_that_says_so() -> None:

@@ -177,6 +177,25 @@ async def test_a_request_by_hand_has_them_too_and_they_win_over_its_own() -> Non
     assert bank.calls == [{"mcp-param-region": "eu"}]
 
 
+class Unnamed(types.RequestParams):
+    name: Any = None
+    arguments: Any = None
+
+
+@pytest.mark.parametrize("name", [None, ["query"], 5])
+async def test_a_call_by_hand_of_no_tool_has_none(name: object) -> None:
+    async def refusing(request: Posted, reply: Reply) -> None:
+        assert not [header for header in request.headers if header.startswith("mcp-param-")]
+        await refuse(request, reply, HEADER_MISMATCH, "no such name")
+
+    with anyio.fail_after(20):
+        async with serve(refusing) as server, Client(server.url, mode="2026-07-28") as client:
+            params = Unnamed(name=name, arguments=["eu"])
+            with pytest.raises(MCPError, match="no such name"):
+                await client.session.request("tools/call", params, types.CallToolResult)
+    assert len(server.posted) == 1
+
+
 # What the server wants is learned from its refusal.
 
 

@@ -21,10 +21,10 @@ from mcp.protocol.headers import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
     MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
     encode_header_value,
 )
 from mcp.types.base import PROTOCOL_VERSION_META_KEY
-from mcp.types.methods import METHODS
 
 if TYPE_CHECKING:
     from mcp.client._http_session import HTTPSession
@@ -36,7 +36,6 @@ __all__ = ["HTTPConnection", "HTTPRequester"]
 T = TypeVar("T")
 
 _CONSTANT_HEADERS: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_NAME_FIELDS: Final = {method.name: method.name_field for method in METHODS.values() if method.name_field is not None}
 
 
 class HTTPConnection:
@@ -228,7 +227,7 @@ def _headers(
     headers[MCP_METHOD_HEADER] = method
     if version is not None:
         headers[MCP_PROTOCOL_VERSION_HEADER] = version
-    name_field = _NAME_FIELDS.get(method)
+    name_field = NAME_BEARING_METHODS.get(method)
     if name_field is not None and isinstance(name := params.get(name_field), str):
         headers[MCP_NAME_HEADER] = encode_header_value(name)
     return headers

@@ -55,7 +55,7 @@ class ToolHeaders:
             self.forget(tool.name)
         return True
 
-    def forget(self, tool: Any) -> None:
+    def forget(self, tool: str) -> None:
         """Forgets what is known of a tool.
 
         Args:

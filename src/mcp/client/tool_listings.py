@@ -96,16 +96,17 @@ class ToolListings(HandshakeVerbs):
         try:
             return await super()._send("tools/call", params, timeout, progress, _with_headers(metadata, sent))
         except MCPError as refusal:
-            if refusal.code != HEADER_MISMATCH:
+            tool = params.get("name")
+            if refusal.code != HEADER_MISMATCH or not isinstance(tool, str):
                 raise
             async with self._relearning:
                 # Of many calls that were refused at once, the first asks for all.
                 if headers.of_call(params) == sent:
-                    await self._relearn(headers, params.get("name"), timeout, refusal)
+                    await self._relearn(headers, tool, timeout, refusal)
         sent = headers.of_call(params)
         return await super()._send("tools/call", params, timeout, progress, _with_headers(metadata, sent))
 
-    async def _relearn(self, headers: ToolHeaders, tool: Any, timeout: float | None, refusal: MCPError) -> None:
+    async def _relearn(self, headers: ToolHeaders, tool: str, timeout: float | None, refusal: MCPError) -> None:
         """Lists the tools anew, until the one is found.
 
         Raises:

@@ -7,6 +7,7 @@ message is decided here, before anything else looks at it, from its `_meta` and,
 Specification: basic/versioning, and basic/index under "Per-request protocol fields".
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal, cast
 
 from mcp.protocol.codec import Notification, Request, RequestId
@@ -33,6 +34,7 @@ __all__ = [
     "Envelope",
     "Era",
     "claimed_version",
+    "envelope_of",
     "http_era",
     "meta_for_handlers",
     "named_subscription",
@@ -106,6 +108,18 @@ def read_envelope(params: dict[str, Any] | None) -> Envelope:
     Raises:
         MCPError: -32602 where `_meta` or a required key is missing, -32022 where the version is not served.
     """
+    envelope = envelope_of(params)
+    if envelope.version not in SERVED_VERSIONS:
+        raise unsupported_version(envelope.version)
+    return envelope
+
+
+def envelope_of(params: dict[str, Any] | None) -> Envelope:
+    """The envelope of a modern request, whatever its version.
+
+    Raises:
+        MCPError: -32602: `_meta` or a required key is missing.
+    """
     meta: Any = None if params is None else params.get("_meta")
     if not isinstance(meta, dict):
         raise MCPError(
@@ -114,22 +128,19 @@ def read_envelope(params: dict[str, Any] | None) -> Envelope:
             f"{CLIENT_CAPABILITIES_META_KEY!r} envelope keys",
         )
     try:
-        envelope = Envelope(meta[PROTOCOL_VERSION_META_KEY], meta)  # pyright: ignore[reportUnknownArgumentType]
+        return Envelope(meta[PROTOCOL_VERSION_META_KEY], meta)  # pyright: ignore[reportUnknownArgumentType]
     except KeyError:
         required = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
         missing = ", ".join(key for key in required if key not in meta)
         raise MCPError(INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {missing}") from None
-    if envelope.version not in SERVED_VERSIONS:
-        raise unsupported_version(envelope.version)
-    return envelope
 
 
-def unsupported_version(requested: object) -> MCPError:
+def unsupported_version(requested: object, supported: Sequence[str] = SERVED_VERSIONS) -> MCPError:
     """The error -32022 for a version that is not served, with the list of those that are."""
     return MCPError(
         UNSUPPORTED_PROTOCOL_VERSION,
         "Unsupported protocol version",
-        {"supported": list(SERVED_VERSIONS), "requested": requested if isinstance(requested, str) else str(requested)},
+        {"supported": list(supported), "requested": requested if isinstance(requested, str) else str(requested)},
     )
 
 

@@ -7,8 +7,9 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
+from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -18,6 +19,7 @@ from mcp.types.jsonrpc import (
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
+from mcp.types.methods import METHODS
 
 __all__ = [
     "ERROR_CODE_HTTP_STATUS",
@@ -25,6 +27,8 @@ __all__ = [
     "MCP_NAME_HEADER",
     "MCP_PARAM_HEADER_PREFIX",
     "MCP_PROTOCOL_VERSION_HEADER",
+    "NAME_BEARING_METHODS",
+    "check_routing_headers",
     "decode_header_value",
     "encode_header_value",
     "find_duplicated_routing_header",
@@ -45,6 +49,11 @@ ERROR_CODE_HTTP_STATUS: Final[Mapping[int, int]] = {
     METHOD_NOT_FOUND: 404,
 }
 """The HTTP status of an answer that refuses a request, by its error code; every other answer is a 200."""
+
+NAME_BEARING_METHODS: Final[Mapping[str, str]] = {
+    method.name: method.name_field for method in METHODS.values() if method.name_field is not None
+}
+"""The methods whose requests have a name header, to the param that it repeats."""
 
 _ROUTING_HEADERS: Final = frozenset({MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER})
 _PREFIX: Final = "=?base64?"
@@ -110,3 +119,33 @@ def find_duplicated_routing_header(headers: Iterable[tuple[str, str]]) -> str | 
         if name in _ROUTING_HEADERS:
             seen.add(name)
     return None
+
+
+def check_routing_headers(
+    method: str, params: Mapping[str, Any] | None, method_header: str | None, name_header: str | None
+) -> None:
+    """Compares the method and name headers of a request with its body.
+
+    Args:
+        method: The method in the body.
+        params: The params in the body.
+        method_header: The value of `Mcp-Method`; None where the header is absent.
+        name_header: The value of `Mcp-Name`; None where the header is absent.
+
+    Raises:
+        MCPError: -32020: they do not agree, or one that is needed is missing.
+    """
+    if method_header is None:
+        raise MCPError(HEADER_MISMATCH, "mcp-method header is missing")
+    if method_header != method:
+        raise MCPError(HEADER_MISMATCH, "mcp-method header does not match the request body's method")
+    field = NAME_BEARING_METHODS.get(method)
+    if field is None or params is None:
+        return
+    name = params.get(field)
+    if not isinstance(name, str):
+        return
+    if name_header is None:
+        raise MCPError(HEADER_MISMATCH, "mcp-name header is missing")
+    if decode_header_value(name_header) != name:
+        raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")

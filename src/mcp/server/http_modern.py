@@ -15,17 +15,16 @@ from mcp.protocol.headers import (
     ERROR_CODE_HTTP_STATUS,
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
-    decode_header_value,
+    check_routing_headers,
 )
 from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
-from mcp.server.http_gate import HTTPRequest, RawHeaders, Refusal
+from mcp.server.http_gate import HTTPRequest, Refusal
 from mcp.server.http_params import ParamHeaderCheck
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.http_standing import StandingStreams
 from mcp.server.http_watch import RequestWatch
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import HEADER_MISMATCH, INVALID_REQUEST
-from mcp.types.methods import METHODS
+from mcp.types.jsonrpc import INVALID_REQUEST
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -110,25 +109,12 @@ class ModernEndpoint:
             )
         try:
             envelope = read_envelope(message.params)
-            self._check_method_headers(http.headers, message)
+            named = _text(http.headers.get(_METHOD)), _text(http.headers.get(_NAME))
+            check_routing_headers(message.method, message.params, *named)
             return message, envelope
         except MCPError as error:
             raise Refusal.of_error(error, message.id) from None
 
-    def _check_method_headers(self, headers: RawHeaders, request: Request) -> None:
-        method = request.method
-        if _METHOD not in headers:
-            raise MCPError(HEADER_MISMATCH, "mcp-method header is missing")
-        if headers[_METHOD].decode("latin-1") != method:
-            raise MCPError(HEADER_MISMATCH, "mcp-method header does not match the request body's method")
-        spec = METHODS.get(method)
-        field = None if spec is None else spec.name_field
-        if field is None or request.params is None:
-            return
-        name = request.params.get(field)
-        if not isinstance(name, str):
-            return
-        if _NAME not in headers:
-            raise MCPError(HEADER_MISMATCH, "mcp-name header is missing")
-        if decode_header_value(headers[_NAME].decode("latin-1")) != name:
-            raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")

@@ -130,11 +130,5 @@ class ModernEndpoint:
             return
         if _NAME not in headers:
             raise MCPError(HEADER_MISMATCH, "mcp-name header is missing")
-        if _header_text(headers[_NAME]) != name:
+        if decode_header_value(headers[_NAME].decode("latin-1")) != name:
             raise MCPError(HEADER_MISMATCH, f"mcp-name header does not match the request body's {field!r} parameter")
-
-
-def _header_text(value: bytes) -> str | None:
-    # Blanks round a value are no part of it, and not every HTTP server takes them off.
-    text = value.decode("latin-1").strip(" \t")
-    return decode_header_value(text) if not text.isascii() or text.startswith("=?") else text

@@ -25,6 +25,7 @@ from starlette.routing import Mount
 from mcp import Client, MCPError, types
 from mcp.client import ClientRequestContext
 from mcp.server import CacheHint, Server, ServerRequestContext
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -120,6 +121,9 @@ async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, No
 
 async def test_b63_any_worker_serves_any_request_of_2026_07_28() -> None:
     workers = Worker("a"), Worker("b")
+    for worker in workers:
+        security = RequestStateSecurity(keys=[b"k" * 32])
+        worker.server.middleware.append(RequestStateBoundary(security, default_audience="workers"))
     askers: set[str] = set()
     with in_turns(*workers) as url:
         async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:

@@ -124,6 +124,9 @@ async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, No
 
 async def test_b63_any_worker_serves_any_request_of_2026_07_28() -> None:
     workers = Worker("a"), Worker("b")
+    for worker in workers:
+        security = RequestStateSecurity(keys=[b"k" * 32])
+        worker.server.middleware.append(RequestStateBoundary(security, default_audience="workers"))
     askers: set[str] = set()
     with in_turns(*workers) as url:
         async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:

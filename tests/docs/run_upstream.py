@@ -16,7 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
+import upstream_rounds  # registers its statements
 from upstream_programs import STATEMENTS, Statement
+
+assert any(statement.program == upstream_rounds.PROVISIONER for statement in STATEMENTS)
 
 SECONDS_PER_PROGRAM = 60
 PACKAGE = "upstream"

@@ -6,12 +6,13 @@ expected. To cover another program, add a function with the `states` decorator.
 
 import asyncio
 import contextlib
+import dataclasses
 import importlib
 import io
 import json
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
@@ -232,8 +233,10 @@ async def _(program: ModuleType) -> object:
 # docs/advanced/middleware.md
 
 
-async def logged_methods(program: ModuleType, mode: str) -> list[str]:
-    """The first word of each line that the program's middleware logs for a listing and a call."""
+async def logged_methods(
+    program: ModuleType, mode: str, calls: Sequence[dict[str, Any]] = ({"query": "dune"},)
+) -> list[str]:
+    """The first word of each line that the program's middleware logs for a listing and calls."""
     lines: list[str] = []
 
     class Collect(logging.Handler):
@@ -246,13 +249,133 @@ async def logged_methods(program: ModuleType, mode: str) -> list[str]:
     logger.addHandler(Collect())
     async with Client(program.server, mode=mode) as client:
         await client.list_tools()
-        await client.call_tool("search_books", {"query": "dune"})
+        for arguments in calls:
+            await error_of(client.call_tool("search_books", arguments))
     return lines
 
 
 @states("middleware/tutorial001", "two calls, three lines", ["server/discover", "tools/list", "tools/call"])
 async def _(program: ModuleType) -> object:
     return await logged_methods(program, "auto")
+
+
+@states(
+    "middleware/tutorial001",
+    "a legacy session opens with two messages of its own",
+    ["initialize", "notifications/initialized", "tools/call", "tools/list"],
+)
+async def _(program: ModuleType) -> object:
+    # Which is handled first, a notification or what comes behind it, nobody promises.
+    return sorted(await logged_methods(program, "legacy"))
+
+
+@states("middleware/tutorial001", "a handler that raises is timed too", ["tools/call"])
+async def _(program: ModuleType) -> object:
+    lines = await logged_methods(program, "2026-07-28", calls=[{}])
+    return lines[1:]
+
+
+@states("middleware/tutorial001", "a notification has no id, and call_next returns None", [(None, None)])
+async def _(program: ModuleType) -> object:
+    seen: list[object] = []
+    told = asyncio.Event()
+
+    async def note(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "notifications/initialized":
+            seen.append((ctx.request_id, result))
+            told.set()
+        return result
+
+    program.server.middleware.append(note)
+    async with Client(program.server, mode="legacy"):
+        await asyncio.wait_for(told.wait(), 10)
+    return seen
+
+
+@states("middleware/tutorial001", "what middleware answers is sent as it is", ["tools", False])
+async def _(program: ModuleType) -> object:
+    async def answer(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        return {"tools": []} if ctx.method == "tools/list" else await call_next(ctx)
+
+    program.server.middleware.append(answer)
+    async with Client(program.server) as client:
+        result = await client.list_tools()
+    dumped = result.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+    return [*dumped, result.meta is not None]
+
+
+@states("middleware/tutorial001", "rewritten params reach the handler", ["Found 3 books matching 'emma'."])
+async def _(program: ModuleType) -> object:
+    async def rewrite(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        if ctx.method == "tools/call":
+            ctx = dataclasses.replace(ctx, params={**ctx.params, "arguments": {"query": "emma"}})
+        return await call_next(ctx)
+
+    program.server.middleware.append(rewrite)
+    return texts(await call(program, "search_books", query="dune"))
+
+
+@states("middleware/tutorial001", "one ships on by default, the outermost", "OpenTelemetryMiddleware")
+async def _(program: ModuleType) -> object:
+    return type(program.server.middleware[0]).__name__
+
+
+# docs/run/opentelemetry.md. Its program needs MCPServer; what it says of the low-level server, this one shows.
+
+
+def exported() -> Callable[[], list[tuple[str, str, dict[str, object]]]]:
+    """Installs a tracer provider; gives what it has exported: kind, name and attributes of each span."""
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace._TRACER_PROVIDER = provider
+    return lambda: [(span.kind.name, span.name, dict(span.attributes or {})) for span in exporter.get_finished_spans()]
+
+
+@states(
+    "middleware/tutorial001",
+    "a call is a SERVER span with the GenAI attributes",
+    [
+        (
+            "tools/call search_books",
+            {
+                "mcp.method.name": "tools/call",
+                "mcp.protocol.version": "2026-07-28",
+                "jsonrpc.request.id": "2",
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": "search_books",
+            },
+        )
+    ],
+)
+async def _(program: ModuleType) -> object:
+    spans = exported()
+    await call(program, "search_books", query="dune")
+    return [(name, attributes) for kind, name, attributes in spans() if kind == "SERVER" and "call" in name]
+
+
+@states("middleware/tutorial001", "a listing carries no gen_ai keys", [])
+async def _(program: ModuleType) -> object:
+    spans = exported()
+    await listing(program)
+    return [key for _, _, attributes in spans() for key in attributes if key.startswith("gen_ai")]
+
+
+@states("middleware/tutorial001", "the documented lines take the SERVER spans off", {"CLIENT"})
+async def _(program: ModuleType) -> object:
+    from mcp.server._otel import OpenTelemetryMiddleware
+
+    middleware = program.server.middleware
+    middleware[:] = [m for m in middleware if not isinstance(m, OpenTelemetryMiddleware)]
+    spans = exported()
+    await call(program, "search_books", query="dune")
+    return {kind for kind, _, _ in spans()}
 
 
 @states("middleware/tutorial001", "an unknown method passes through it too", [(-32601, "Method not found")])
@@ -347,11 +470,15 @@ async def _(program: ModuleType) -> object:
 SPRINT_BOARD = "subscriptions/tutorial002"
 
 
-def sprint_board() -> ModuleType:
-    """The low-level server that the pages' clients are run against here, anew."""
-    name = f"upstream.{SPRINT_BOARD.replace('/', '.')}"
+def anew(program: str) -> ModuleType:
+    """Another program: a server that the pages' clients are run against here."""
+    name = f"upstream.{program.replace('/', '.')}"
     sys.modules.pop(name, None)
     return importlib.import_module(name)
+
+
+def sprint_board() -> ModuleType:
+    return anew(SPRINT_BOARD)
 
 
 async def printed_by(call: Callable[[Client], Awaitable[object]], server: Server) -> str:

@@ -26,6 +26,7 @@ def run(program: str) -> str:
         "import mcp; from mcp import Client",
         "from mcp import Client, MCPError, StdioServerParameters, stdio_client, types",
         "from mcp.server import Server, ServerRequestContext",
+        "from mcp.server.middleware import OpenTelemetryMiddleware, RateLimit, RequestLog, TimeLimit, caller",
         "from mcp.server.stdio import stdio_server",
         "from mcp.types import Tool, CallToolResult; Tool(name='t', input_schema={'type': 'object'})",
     ],

@@ -7,25 +7,20 @@ import asyncio
 import logging
 import socket
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from itertools import cycle
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
-import httpx2
 import pytest
 from connections import SECONDS_OF_PATIENCE, eventually, over_http
 from eras import MODERN
-from http_sessions import CLIENT, HEADERS, Peer, call, message
+from http_sessions import HEADERS
 from raw_peers import request
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from mcp import Client, MCPError, types
 from mcp.client import ClientRequestContext
 from mcp.server import CacheHint, Server, ServerRequestContext
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -36,7 +31,6 @@ TOOL = types.Tool(
     name="mark",
     input_schema={"type": "object", "properties": {"mark": {"type": "string", "x-mcp-header": "Mark"}}},
 )
-KEY = b"shared by all workers, and secret"
 NAME = types.ElicitRequest(
     params=types.ElicitRequestFormParams(
         message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
@@ -47,8 +41,7 @@ NAME = types.ElicitRequest(
 class Worker:
     """A server with one of each: an annotated tool, one that asks, a stream of changes, a listing that may be kept."""
 
-    def __init__(self, name: str = "worker", key: bytes = KEY) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
         self.served = 0
         self.listings = 0
@@ -62,8 +55,6 @@ class Worker:
             on_call_tool=self.call_tool,
             on_subscriptions_listen=ListenHandler(self.bus),
         )
-        security = RequestStateSecurity(keys=[key])
-        self.server.middleware.append(RequestStateBoundary(security, default_audience="worker"))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         self.listings += 1
@@ -77,8 +68,8 @@ class Worker:
         if params.name == "ask":
             answer = (params.input_responses or {}).get("name")
             if not isinstance(answer, types.ElicitResult):
-                return types.InputRequiredResult(input_requests={"name": NAME}, request_state=self.name)
-            seen |= {"name": answer.content, "asked by": params.request_state}
+                return types.InputRequiredResult(input_requests={"name": NAME})
+            seen["name"] = answer.content
         if ctx.request is not None:
             seen["header"] = ctx.request.headers.get("mcp-param-mark")
         return types.CallToolResult(content=[], structured_content=seen)
@@ -92,72 +83,11 @@ async def name_oneself(context: ClientRequestContext, params: types.ElicitReques
     return types.ElicitResult(action="accept", content={"name": "Ann"})
 
 
-@contextmanager
-def in_turns(*workers: Worker) -> Generator[str, None, None]:
-    """Serves the workers at one URL, each request by the next."""
-    apps = [worker.server.streamable_http_app() for worker in workers]
-    turns = cycle(apps)
-
-    @asynccontextmanager
-    async def lifespans(_: Starlette) -> AsyncGenerator[None, None]:
-        async with AsyncExitStack() as stack:
-            for app in apps:
-                await stack.enter_async_context(app.router.lifespan_context(app))
-            yield
-
-    async def next_one(scope: Any, receive: Any, send: Any) -> None:
-        await next(turns)(scope, receive, send)
-
-    with over_http(Starlette(routes=[Mount("/", app=next_one)], lifespan=lifespans)) as url:
-        yield url
-
-
 @asynccontextmanager
 async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, None]:
     with over_http(worker.server.streamable_http_app()) as url:
         async with Client(url, validate_output="off", **options) as client:
             yield client
-
-
-# B63
-
-
-async def test_b63_any_worker_serves_any_request_of_2026_07_28() -> None:
-    workers = Worker("a"), Worker("b")
-    askers: set[str] = set()
-    with in_turns(*workers) as url:
-        async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:
-            for number in range(50):
-                if number % 3 == 0:
-                    result = await client.call_tool("ask")
-                    assert result.structured_content is not None
-                    assert result.structured_content["name"] == {"name": "Ann"}
-                    askers.add(result.structured_content["asked by"])
-                else:
-                    result = await client.call_tool("mark", {"mark": str(number)})
-                    assert result.structured_content is not None
-                    assert result.structured_content["header"] == str(number)
-    assert min(worker.served for worker in workers) >= 25
-    assert askers <= {"a", "b"}
-
-
-async def test_b63_without_a_common_key_no_worker_takes_the_state_of_another() -> None:
-    with in_turns(Worker(key=b"a" * 32), Worker(key=b"b" * 32)) as url:
-        async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:
-            for _ in range(10):
-                with pytest.raises(MCPError, match="Invalid or expired requestState"):
-                    await client.call_tool("ask")
-
-
-async def test_b63_a_session_of_another_worker_is_a_404_that_says_so() -> None:
-    http = httpx2.AsyncClient(timeout=SECONDS_OF_PATIENCE, trust_env=False)
-    with in_turns(Worker(), Worker()) as url:
-        peer = Peer(url, http)
-        peer.session = (await peer.post(message("initialize", CLIENT))).headers["mcp-session-id"]
-        answer = await peer.post(call("ask"))
-        await http.aclose()
-    assert answer.status_code == 404
-    assert answer.json()["error"]["message"] == "Session not found"
 
 
 # B67

@@ -24,6 +24,8 @@ NAMES = {
     "mcp.client": {"Client", "ClientRequestContext", "ClientSession", "IncomingMessage", "Transport"}
     | {"CacheConfig", "CacheEntry", "CacheKey", "CacheMode", "InMemoryResponseCacheStore", "ResponseCacheStore"}
     | {"InputRequiredRoundsExceededError"},
+    "mcp.server.middleware": {"ConcurrencyLimit", "ErrorReports", "OpenTelemetryMiddleware", "RateLimit", "RequestLog"}
+    | {"TIME_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS", "CallerKey", "TimeLimit", "Timing", "caller"},
     "mcp.server": {"CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"},
 }
 
@@ -32,12 +34,14 @@ DOCUMENTED = {
     "mcp.client": NAMES["mcp.client"]
     | {"ClaimContext", "ClientExtension", "NotificationBinding", "ResultClaim", "UnexpectedClaimedResult", "advertise"},
     "mcp.server": NAMES["mcp.server"] | {"MCPServer"},
+    "mcp.server.middleware": NAMES["mcp.server.middleware"],
 }
 
 MISSING = {
     "mcp": {"InvalidUriTemplate", "UriTemplate"},
     "mcp.client": DOCUMENTED["mcp.client"] - NAMES["mcp.client"],
     "mcp.server": {"MCPServer"},
+    "mcp.server.middleware": set[str](),
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.protocol.codec import EncodeError
 from mcp.protocol.param_headers import HeaderMap, annotations, param_headers
+from mcp.protocol.trees import is_object
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -60,7 +61,8 @@ class ToolHeaders:
         Args:
             tool: Its name.
         """
-        self._maps.pop(tool, None)
+        if isinstance(tool, str):
+            self._maps.pop(tool, None)
 
     def of_call(self, params: Mapping[str, Any]) -> dict[str, str]:
         """The headers of one call; empty where the tool has no annotations, or is not known.
@@ -71,9 +73,10 @@ class ToolHeaders:
         Raises:
             ValueError: An integer is beyond what a header may carry.
         """
-        name, arguments = params.get("name"), params.get("arguments")
-        header_map = self._maps.get(name) if isinstance(name, str) else None
-        if header_map is None or not arguments:
+        tool, arguments = params.get("name"), params.get("arguments")
+        # What is sent need not be a valid call: that is for the server to say.
+        header_map = self._maps.get(tool) if isinstance(tool, str) else None
+        if header_map is None or not arguments or not is_object(arguments):
             return {}
         try:
             return param_headers(header_map, arguments)

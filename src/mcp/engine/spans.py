@@ -16,6 +16,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, TracerProvid
 
 from mcp.engine.tracing import TRACER_NAME
 from mcp.protocol.codec import RequestId
+from mcp.protocol.results import says_tool_failed
 from mcp.protocol.trees import is_object
 from mcp.shared.exceptions import MalformedResultError, MCPError, RequestTimeoutError, TransportError
 
@@ -86,11 +87,9 @@ def note_result(span: Span, method: str, result: Any) -> None:
         method: The method.
         result: Its result, in wire form or as a model.
     """
-    if method == "tools/call":
-        failed = result.get("isError") if is_object(result) else getattr(result, "is_error", None)
-        if failed is True:
-            span.set_attribute("error.type", "tool_error")
-            span.set_status(StatusCode.ERROR)
+    if says_tool_failed(method, result):
+        span.set_attribute("error.type", "tool_error")
+        span.set_status(StatusCode.ERROR)
 
 
 async def traced_request(

@@ -15,10 +15,11 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 
 from mcp.protocol.codec import RequestId, dumps, encode_response, encode_result
+from mcp.protocol.trees import is_object
 from mcp.types.base import SERVER_INFO_META_KEY
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-__all__ = ["InvalidResultError", "ResultShape", "Stamp", "WireRules", "plain", "wire_rules"]
+__all__ = ["InvalidResultError", "ResultShape", "Stamp", "WireRules", "plain", "says_tool_failed", "wire_rules"]
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,13 @@ def _refuse_rootless_schemas(result: Any) -> None:
 
 
 _CHECKS: Mapping[str, Callable[[Any], None]] = {"ListToolsResult": _refuse_rootless_schemas}
+
+
+def says_tool_failed(method: str, result: object) -> bool:
+    """Whether a result, as a model or in wire form, is that of a tool that failed."""
+    if method != "tools/call":
+        return False
+    return result.get("isError") is True if is_object(result) else getattr(result, "is_error", None) is True
 
 
 def plain(result: object) -> dict[str, Any]:

@@ -1,22 +1,17 @@
-"""The server of the chaos run. It tells at /stats what it holds, and what it logged as errors.
-
-It listens on a free loopback port, prints its URL as the first line, and ends when its standard input does.
-"""
+"""The server of the chaos run. It tells at /stats what it holds, and what it logged as errors."""
 
 import asyncio
 import gc
 import logging
 import os
 import socket
-import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
-import uvicorn
+from served_program import serve
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -156,7 +151,7 @@ async def stats(request: Request) -> JSONResponse:
     )
 
 
-def serve() -> None:
+def main() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[errors])
     server = Server("chaos", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
     app = server.streamable_http_app(
@@ -165,19 +160,13 @@ def serve() -> None:
         session_idle_timeout=IDLE_SECONDS,
         custom_starlette_routes=[Route("/stats", stats)],
     )
-    http = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+    serve(app, short_of_buffer, log_config=None, access_log=False)
 
-    def stop_at_end_of_input() -> None:
-        sys.stdin.read()
-        http.should_exit = True
 
-    threading.Thread(target=stop_at_end_of_input, daemon=True).start()
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        # Accepted connections inherit it: a guest that does not read is noticed after little data.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
-        print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-        http.run(sockets=[listener])
+def short_of_buffer(listener: socket.socket) -> None:
+    """Accepted connections inherit it: a guest that does not read is noticed after little data."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
 
 
 if __name__ == "__main__":
-    serve()
+    main()

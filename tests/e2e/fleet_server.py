@@ -1,15 +1,10 @@
-"""One server of a fleet: `fleet_server.py NAME KEY`. It says in each answer which process gives it.
-
-It listens on a free loopback port, prints its URL as the first line, and ends when its standard input does.
-"""
+"""One server of a fleet: `fleet_server.py NAME KEY`. It says in each answer which process gives it."""
 
 import os
-import socket
 import sys
-import threading
 from typing import Any
 
-import uvicorn
+from served_program import serve
 
 from mcp.server import Server, ServerRequestContext
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -43,20 +38,11 @@ async def call_tool(
     return CallToolResult(content=[TextContent(text=" ".join(said))])
 
 
-def serve(name: str, key: str) -> None:
+def main(name: str, key: str) -> None:
     server = Server(name, on_call_tool=call_tool)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity(keys=[key]), default_audience=server.name))
-    http = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="warning", ws="none"))
-
-    def stop_at_end_of_input() -> None:
-        sys.stdin.read()
-        http.should_exit = True
-
-    threading.Thread(target=stop_at_end_of_input, daemon=True).start()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-        http.run(sockets=[listener])
+    serve(server.streamable_http_app(), log_level="warning")
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    main(*sys.argv[1:])

@@ -90,6 +90,53 @@ async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, No
             yield client
 
 
+<<<<<<< HEAD
+=======
+# B63
+
+
+async def test_b63_any_worker_serves_any_request_of_2026_07_28() -> None:
+    workers = Worker("a"), Worker("b")
+    for worker in workers:
+        security = RequestStateSecurity(keys=[b"k" * 32])
+        worker.server.middleware.append(RequestStateBoundary(security, default_audience="workers"))
+    askers: set[str] = set()
+    with in_turns(*workers) as url:
+        async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:
+            for number in range(50):
+                if number % 3 == 0:
+                    result = await client.call_tool("ask")
+                    assert result.structured_content is not None
+                    assert result.structured_content["name"] == {"name": "Ann"}
+                    askers.add(result.structured_content["asked by"])
+                else:
+                    result = await client.call_tool("mark", {"mark": str(number)})
+                    assert result.structured_content is not None
+                    assert result.structured_content["header"] == str(number)
+    assert min(worker.served for worker in workers) >= 25
+    assert askers <= {"a", "b"}
+
+
+async def test_b63_without_a_common_key_no_worker_takes_the_state_of_another() -> None:
+    with in_turns(Worker(key=b"a" * 32), Worker(key=b"b" * 32)) as url:
+        async with Client(url, elicitation_callback=name_oneself, validate_output="off") as client:
+            for _ in range(10):
+                with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                    await client.call_tool("ask")
+
+
+async def test_b63_a_session_of_another_worker_is_a_404_that_says_so() -> None:
+    http = httpx2.AsyncClient(timeout=SECONDS_OF_PATIENCE, trust_env=False)
+    with in_turns(Worker(), Worker()) as url:
+        peer = Peer(url, http)
+        peer.session = (await peer.post(message("initialize", CLIENT))).headers["mcp-session-id"]
+        answer = await peer.post(call("ask"))
+        await http.aclose()
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"] == "Session not found"
+
+
+>>>>>>> main
 # B67
 
 

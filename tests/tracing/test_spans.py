@@ -7,13 +7,17 @@ import anyio
 import pytest
 import traced_server
 from opentelemetry import trace
-from served_app import served
+import served_app
+from serving_http import served
 from spans import Seen, Spans
 from traced_server import REFUSAL, build
 
 from mcp import Client, MCPError, types
 from mcp.server import Server
 from mcp.server.context import CallNext
+from mcp.server.middleware import OpenTelemetryMiddleware
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ToolsListChanged
 from mcp.types import jsonrpc
 
 pytestmark = pytest.mark.anyio
@@ -177,12 +181,54 @@ async def test_over_http_a_span_of_the_application_is_the_parent_where_the_messa
         with trace.get_tracer("shop").start_as_current_span(f"HTTP {scope['type']}"):
             await app(scope, receive, send)
 
-    with served(within) as origin:
+    with served_app.served(within) as origin:
         async with Client(f"{origin}/mcp", tracing=False) as client:
             await client.call_tool("work")
 
     handled = await spans.until("tools/call work")
     assert handled.parent in {span.id for span in spans.all if span.name == "HTTP http"}
+
+
+async def test_a_message_whose_coroutine_is_closed_is_no_error(spans: Spans) -> None:
+    async def close_inner(ctx: traced_server.Context, call_next: CallNext) -> Any:
+        handling: Any = OpenTelemetryMiddleware()(ctx, call_next)
+        handling.send(None)
+        handling.close()
+        return {}
+
+    server = build(tracing=False)
+    server.middleware.append(close_inner)
+    async with Client(server, mode="2026-07-28", validate_output="off", tracing=False) as client:
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name="waits"))
+        await client.session.send_request(request, types.Result)
+
+    assert spans.named("tools/call waits").status == "UNSET"
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+async def test_a_stream_of_changes_is_one_span_at_each_end(
+    over_http: bool, spans: Spans, caplog: pytest.LogCaptureFixture
+) -> None:
+    bus = InMemorySubscriptionBus()
+    server = build(on_subscriptions_listen=ListenHandler(bus))
+
+    async def listen(target: Any) -> None:
+        async with Client(target) as client, client.listen(tools_list_changed=True) as changes:
+            await bus.publish(ToolsListChanged())
+            assert await anext(aiter(changes)) == ToolsListChanged()
+            await client.call_tool("work")
+
+    if over_http:
+        with served(server) as url:
+            await listen(url)
+    else:
+        await listen(server)
+
+    handled = await spans.until("subscriptions/listen")
+    sent = await spans.until("MCP send subscriptions/listen", "CLIENT")
+    assert (handled.parent, handled.status, sent.status) == (sent.id, "UNSET", "UNSET")
+    assert spans.named("MCP send tools/call work").parent is None
+    assert "detach" not in caplog.text
 
 
 def texts_of(span: Seen) -> list[str]:

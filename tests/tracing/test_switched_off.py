@@ -187,6 +187,32 @@ print([span.name for span in exporter.get_finished_spans()])
     assert run(later) == "['tools/call after', 'MCP send tools/call after']"
 
 
+def test_the_environment_chooses_the_formats_of_trace_context() -> None:
+    carried = f"""
+{PROGRAM}
+{EXPORTING}
+from opentelemetry import baggage, context, trace
+trace.set_tracer_provider(provider)
+
+async def note(ctx, call_next):
+    print(ctx.meta)
+    return await call_next(ctx)
+
+server.middleware.append(note)
+context.attach(baggage.set_baggage("shop", "north"))
+
+async def main():
+    async with Client(server, mode="legacy") as client:
+        await client.call_tool("t", meta={{"tracestate": "a=b"}})
+
+anyio.run(main)
+"""
+
+    metas = run(carried, OTEL_PROPAGATORS="baggage").splitlines()
+    assert "{'tracestate': 'a=b', 'baggage': 'shop=north'}" in metas
+    assert "traceparent" not in "".join(metas)
+
+
 def test_a_provider_that_the_environment_names_is_installed() -> None:
     named = """
 from mcp.engine.tracing import current_tracer

@@ -61,8 +61,7 @@ class ToolHeaders:
         Args:
             tool: Its name.
         """
-        if isinstance(tool, str):
-            self._maps.pop(tool, None)
+        self._maps.pop(tool, None)
 
     def of_call(self, params: Mapping[str, Any]) -> dict[str, str]:
         """The headers of one call; empty where the tool has no annotations, or is not known.

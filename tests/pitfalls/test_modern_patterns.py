@@ -7,20 +7,25 @@ import asyncio
 import logging
 import socket
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from itertools import cycle
 from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import httpx2
 import pytest
 from connections import SECONDS_OF_PATIENCE, eventually, over_http
 from eras import MODERN
-from http_sessions import HEADERS
+from http_sessions import CLIENT, HEADERS, Peer, call, message
 from raw_peers import request
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from mcp import Client, MCPError, types
 from mcp.client import ClientRequestContext
 from mcp.server import CacheHint, Server, ServerRequestContext
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -31,6 +36,7 @@ TOOL = types.Tool(
     name="mark",
     input_schema={"type": "object", "properties": {"mark": {"type": "string", "x-mcp-header": "Mark"}}},
 )
+KEY = b"shared by all workers, and secret"
 NAME = types.ElicitRequest(
     params=types.ElicitRequestFormParams(
         message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
@@ -41,7 +47,8 @@ NAME = types.ElicitRequest(
 class Worker:
     """A server with one of each: an annotated tool, one that asks, a stream of changes, a listing that may be kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "worker", key: bytes = KEY) -> None:
+        self.name = name
         self.bus = InMemorySubscriptionBus()
         self.served = 0
         self.listings = 0
@@ -55,6 +62,8 @@ class Worker:
             on_call_tool=self.call_tool,
             on_subscriptions_listen=ListenHandler(self.bus),
         )
+        security = RequestStateSecurity(keys=[key])
+        self.server.middleware.append(RequestStateBoundary(security, default_audience="worker"))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         self.listings += 1
@@ -68,8 +77,8 @@ class Worker:
         if params.name == "ask":
             answer = (params.input_responses or {}).get("name")
             if not isinstance(answer, types.ElicitResult):
-                return types.InputRequiredResult(input_requests={"name": NAME})
-            seen["name"] = answer.content
+                return types.InputRequiredResult(input_requests={"name": NAME}, request_state=self.name)
+            seen |= {"name": answer.content, "asked by": params.request_state}
         if ctx.request is not None:
             seen["header"] = ctx.request.headers.get("mcp-param-mark")
         return types.CallToolResult(content=[], structured_content=seen)
@@ -83,6 +92,26 @@ async def name_oneself(context: ClientRequestContext, params: types.ElicitReques
     return types.ElicitResult(action="accept", content={"name": "Ann"})
 
 
+@contextmanager
+def in_turns(*workers: Worker) -> Generator[str, None, None]:
+    """Serves the workers at one URL, each request by the next."""
+    apps = [worker.server.streamable_http_app() for worker in workers]
+    turns = cycle(apps)
+
+    @asynccontextmanager
+    async def lifespans(_: Starlette) -> AsyncGenerator[None, None]:
+        async with AsyncExitStack() as stack:
+            for app in apps:
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    async def next_one(scope: Any, receive: Any, send: Any) -> None:
+        await next(turns)(scope, receive, send)
+
+    with over_http(Starlette(routes=[Mount("/", app=next_one)], lifespan=lifespans)) as url:
+        yield url
+
+
 @asynccontextmanager
 async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, None]:
     with over_http(worker.server.streamable_http_app()) as url:
@@ -90,8 +119,6 @@ async def connected(worker: Worker, **options: Any) -> AsyncGenerator[Client, No
             yield client
 
 
-<<<<<<< HEAD
-=======
 # B63
 
 
@@ -136,7 +163,6 @@ async def test_b63_a_session_of_another_worker_is_a_404_that_says_so() -> None:
     assert answer.json()["error"]["message"] == "Session not found"
 
 
->>>>>>> main
 # B67
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import anyio
 import pytest
+import served_app
 import traced_server
 from opentelemetry import trace
-import served_app
 from serving_http import served
 from spans import Seen, Spans
 from traced_server import REFUSAL, build

@@ -6,7 +6,6 @@ import pytest
 
 from mcp.shared.path_security import PathEscapeError, contains_path_traversal, is_absolute_path, safe_join
 
-
 CLIMBING = [
     *("..", "../", "../a", "./..", "/..", "a/../..", "a/../../b", "a//../..", "a/./../..", "a/b/../../../c"),
     *("..\\a", "a\\..\\..\\b", "a/..\\..", "C:/../.."),

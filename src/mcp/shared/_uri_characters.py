@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 __all__ = ["canonical", "decode", "encode", "encode_keeping_reserved"]
 
+_UNRESERVED_OR_RESERVED: Final = r"A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;="
 _TRIPLETS: Final = r"(?:%[0-9A-Fa-f]{2})+"
 _LONE_PERCENT: Final = r"%(?![0-9A-Fa-f]{2})"
-# Neither unreserved nor reserved.
-_FOREIGN: Final = r"[^%A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]+"
+_FOREIGN: Final = f"[^%{_UNRESERVED_OR_RESERVED}]+"
+_is_plain: Final = re.compile(f"[{_UNRESERVED_OR_RESERVED}]*").fullmatch
 _UNENCODED: Final = re.compile(f"{_FOREIGN}|{_LONE_PERCENT}")
 _ENCODABLE: Final = re.compile(f"{_FOREIGN}|{_LONE_PERCENT}|{_TRIPLETS}")
 
@@ -48,7 +49,7 @@ def canonical(text: str) -> str:
     Raises:
         UnicodeEncodeError: The text holds a lone surrogate.
     """
-    return _ENCODABLE.sub(_octets, text)
+    return text if _is_plain(text) else _ENCODABLE.sub(_octets, text)
 
 
 def _octets(found: re.Match[str]) -> str:
@@ -59,4 +60,4 @@ def _octets(found: re.Match[str]) -> str:
 
 def decode(form: str) -> str:
     """The text of a canonical form. Octets that are no UTF-8 become U+FFFD."""
-    return form.translate(_BACK).encode("latin-1").decode("utf-8", "replace")
+    return form if form.isascii() else form.translate(_BACK).encode("latin-1").decode("utf-8", "replace")

@@ -18,28 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "Matcher", "Row", "row_of"]
 
 
-@dataclass(frozen=True)
 class Capture:
-    """A place in the URI that holds the value of a variable."""
+    """A place in the URI that holds the value of a variable.
 
-    variable: "Variable"
+    Args:
+        variable: The variable.
+    """
 
-    @property
-    def spans_segments(self) -> bool:
+    def __init__(self, variable: "Variable") -> None:
+        rule = OPERATORS[variable.operator]
+        self.variable = variable
+        self.name = variable.name
+        self.spans_segments = variable.explode or rule.keeps_reserved
         """Whether the value may go on behind a delimiter, so that only what follows can end it."""
-        return self.variable.explode or OPERATORS[self.variable.operator].keeps_reserved
+        self._stops = rule.stops_exploded or rule.stops if variable.explode else rule.stops
+        self._explode = variable.explode
+        self._separator = rule.separator
+        self._name_first = variable.name if rule.named and not rule.if_empty else ""
 
     def read(self, text: str) -> str | list[str] | None:
         """The value that a piece of a URI gives to the variable, or None if it cannot be one."""
-        variable, rule = self.variable, OPERATORS[self.variable.operator]
-        stops = rule.stops_exploded if variable.explode else rule.stops
-        if stops is None or not stops.isdisjoint(text):
+        if not self._stops.isdisjoint(text):
             return None
-        if variable.explode:
-            return _items(text, rule.separator, variable.name if rule.named else "")
-        if rule.named and not rule.if_empty:
-            return _behind_name(text)
-        return decode(text)
+        if self._explode:
+            return _items(text, self._separator, self._name_first)
+        return _behind_name(text) if self._name_first else decode(text)
 
 
 def _items(text: str, separator: str, name: str) -> list[str] | None:
@@ -103,7 +106,8 @@ class Matcher:
         spanning = [place for place, capture in enumerate(row.captures) if capture.spans_segments]
         cut = spanning[0] + 1 if spanning else 1
         self._front = row.literals[:cut]
-        self._back = tuple(literal[::-1] for literal in row.literals[: cut - 1 : -1])
+        self._end = row.literals[-1]
+        self._back = ("", *(literal[::-1] for literal in row.literals[-2 : cut - 1 : -1]))
 
     def match(self, uri: str) -> dict[str, str | list[str]] | None:
         """The values that a URI gives to the variables, decoded, in the order of the template; None if it is no match.
@@ -131,21 +135,23 @@ class Matcher:
             value = capture.read(piece)
             if value is None:
                 return None
-            values[capture.variable.name] = value
+            values[capture.name] = value
         return values
 
     def _pieces(self, text: str) -> list[str] | None:
         """What the captures hold, as it stands in the text."""
         if not self._captures:
             return [] if text == self._front[0] else None
-        front = _carved(text, self._front)
-        if front is None:
+        pieces = _carved(text, self._front)
+        if pieces is None or not pieces[-1].endswith(self._end):
             return None
+        rest = pieces.pop()
+        rest = rest[: len(rest) - len(self._end)]
+        if len(self._back) == 1:
+            return [*pieces, rest]
         # From behind is from the front in a mirror, and there `find` is linear, which `rfind` is not.
-        back = _carved(front.pop()[::-1], self._back)
-        if back is None:
-            return None
-        return [*front, *(piece[::-1] for piece in reversed(back))]
+        mirrored = _carved(rest[::-1], self._back)
+        return mirrored and [*pieces, *(piece[::-1] for piece in reversed(mirrored))]
 
     def _parameters(self, query: str) -> dict[str, str | list[str]]:
         found: dict[str, str] = {}

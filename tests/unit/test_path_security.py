@@ -129,5 +129,12 @@ def test_a_name_that_no_file_can_have_is_refused(base: Path) -> None:
         safe_join(base, "file\ud800")
 
 
+@pytest.mark.parametrize("part", ["../" * 5000, "/" + "a" * 5000, "a" * 5000 + "\0"])
+def test_a_refusal_of_something_long_is_short(base: Path, part: str) -> None:
+    with pytest.raises(PathEscapeError) as caught:
+        safe_join(base, part)
+    assert len(str(caught.value)) < 200
+
+
 def test_a_refusal_is_a_value_error() -> None:
     assert issubclass(PathEscapeError, ValueError)

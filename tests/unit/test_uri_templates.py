@@ -183,6 +183,13 @@ def test_a_refusal_says_what_is_wrong_where_and_what_was_expected(template: str,
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("piece", ["{", "a:", "b*", "b c"])
+def test_a_refusal_of_something_long_is_short(piece: str) -> None:
+    with pytest.raises(InvalidUriTemplate, match=r"\.\.\.") as caught:
+        UriTemplate.parse("{?" + piece * 2000 + "}")
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize(
     "template",
     # What delimits a variable may come with it, and the ones of a query at the end are told apart by their names.

@@ -4,8 +4,11 @@ The two checks look at a value alone and are a first filter. `safe_join` looks a
 """
 
 from pathlib import Path
+from typing import Final
 
 __all__ = ["PathEscapeError", "contains_path_traversal", "is_absolute_path", "safe_join"]
+
+_MOST_SHOWN: Final = 100
 
 
 class PathEscapeError(ValueError):
@@ -61,19 +64,20 @@ def safe_join(base: str | Path, *parts: str) -> Path:
     """
     for part in parts:
         if "\0" in part:
-            raise PathEscapeError(f"{part!r} holds a null byte: expected a relative path")
+            raise PathEscapeError(f"{_shown(part)} holds a null byte: expected a relative path")
         if is_absolute_path(part):
-            raise PathEscapeError(f"{part!r} is absolute: expected a relative path")
+            raise PathEscapeError(f"{_shown(part)} is absolute: expected a relative path")
     root = Path(base).resolve()
     try:
         path = root.joinpath(*parts).resolve()
     except (OSError, RuntimeError, ValueError) as error:
         # A loop of links, or a name that the file system cannot hold.
-        raise PathEscapeError(f"{_shown(parts)} cannot be resolved: {type(error).__name__}") from error
+        raise PathEscapeError(f"{_shown(*parts)} cannot be resolved: {type(error).__name__}") from error
     if not path.is_relative_to(root):
-        raise PathEscapeError(f"{_shown(parts)} leads out of its directory, by .. or by a symbolic link")
+        raise PathEscapeError(f"{_shown(*parts)} leads out of its directory, by .. or by a symbolic link")
     return path
 
 
-def _shown(parts: tuple[str, ...]) -> str:
-    return repr("/".join(parts))
+def _shown(*parts: str) -> str:
+    path = "/".join(parts)
+    return repr(path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}...")

@@ -39,6 +39,7 @@ DEFAULT_MAX_URI_LENGTH: Final = 65536
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*").fullmatch
 _KEPT_FOR_LATER: Final = frozenset("=,!@|")
 _SPLITTING: Final = frozenset("?#")
+_MOST_SHOWN: Final = 60
 
 
 class InvalidUriTemplate(ValueError):
@@ -234,16 +235,20 @@ class _Parser:
     def _variable(self, text: str, operator: Operator, position: int) -> Variable:
         name, prefix, _ = text.partition(":")
         if prefix:
-            raise self._fault(f"Prefix in {text!r}", position, "expected a name alone; {name:N} is not supported")
+            raise self._fault(
+                f"Prefix in {_shown(text)!r}", position, "expected a name alone; {name:N} is not supported"
+            )
         explode = name.endswith("*")
         name = name.removesuffix("*")
         if not _NAME(name):
-            raise self._fault(f"Invalid name {name!r}", position, "expected letters, digits and _, with . between them")
+            raise self._fault(
+                f"Invalid name {_shown(name)!r}", position, "expected letters, digits and _, with . between them"
+            )
         if explode and OPERATORS[operator].stops_exploded is None:
-            shown = f"Exploded list {{{operator}{text}}}"
+            shown = f"Exploded list {{{operator}{_shown(text)}}}"
             raise self._fault(shown, position, "expected * with . / or ; only, since others cannot be matched")
         if name in self._names:
-            raise self._fault(f"Second {name!r}", position, "expected each variable once")
+            raise self._fault(f"Second {_shown(name)!r}", position, "expected each variable once")
         self._names.add(name)
         return Variable(name, operator, explode)
 
@@ -270,12 +275,12 @@ def _refuse_ambiguous(template: str, parts: tuple[str | Expression, ...], row: R
     spanning = [capture.variable for capture in row.captures if capture.spans_segments]
     for literal, (one, other) in zip(row.literals[1:], pairwise(row.captures), strict=False):
         if not literal:
-            what = f"Nothing between {one.variable.name!r} and {other.variable.name!r}"
+            what = f"Nothing between {_shown(one.name)!r} and {_shown(other.name)!r}"
             raise _at_variable(
                 template, parts, other.variable, what, "expected a literal, to tell where the first ends"
             )
     if len(spanning) > 1:
-        what = f"{spanning[1].name!r} may span segments as {spanning[0].name!r} does"
+        what = f"{_shown(spanning[1].name)!r} may span segments as {_shown(spanning[0].name)!r} does"
         raise _at_variable(template, parts, spanning[1], what, "expected one of {+name}, {#name} and {/name*} at most")
 
 
@@ -288,3 +293,7 @@ def _at_variable(
 
 def _fault(template: str, what: str, position: int, expected: str) -> InvalidUriTemplate:
     return InvalidUriTemplate(f"{what} at position {position}: {expected}", template=template, position=position)
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPDeprecationWarning as MCPDeprecationWarning
     from mcp.shared.exceptions import MCPError as MCPError
     from mcp.shared.exceptions import UrlElicitationRequiredError as UrlElicitationRequiredError
+    from mcp.shared.uri_template import InvalidUriTemplate as InvalidUriTemplate
+    from mcp.shared.uri_template import UriTemplate as UriTemplate
     from mcp.types import CallToolRequest as CallToolRequest
     from mcp.types import ClientCapabilities as ClientCapabilities
     from mcp.types import ClientNotification as ClientNotification
@@ -96,6 +98,7 @@ __all__ = [
     "InitializeResult",
     "InitializedNotification",
     "InputRequiredRoundsExceededError",
+    "InvalidUriTemplate",
     "JSONRPCError",
     "JSONRPCRequest",
     "JSONRPCResponse",
@@ -140,6 +143,7 @@ __all__ = [
     "ToolUseContent",
     "ToolsCapability",
     "UnsubscribeRequest",
+    "UriTemplate",
     "UrlElicitationRequiredError",
     "stdio_client",
     "stdio_server",
@@ -157,6 +161,8 @@ _HOMES = {
     "MCPDeprecationWarning": "mcp.shared.exceptions",
     "MCPError": "mcp.shared.exceptions",
     "UrlElicitationRequiredError": "mcp.shared.exceptions",
+    "InvalidUriTemplate": "mcp.shared.uri_template",
+    "UriTemplate": "mcp.shared.uri_template",
     "SamplingRole": "mcp.types:Role",
 }
 

@@ -230,6 +230,70 @@ async def _(program: ModuleType) -> object:
     return texts(await call(program, "find_book", isbn="9780441013593"))
 
 
+# docs/servers/uri-templates.md
+
+
+async def resource(program: ModuleType, uri: str) -> object:
+    """The text that a program serves at a URI, or the error it answers with."""
+    async with Client(program.server) as client:
+        try:
+            [contents] = (await client.read_resource(uri)).contents
+        except MCPError as error:
+            return error.code, error.message
+    assert isinstance(contents, TextResourceContents)
+    return contents.text
+
+
+SHOP = "uri_templates/tutorial004"
+MANUALS = "uri_templates/tutorial005"
+REFUSED = (-32603, "Internal server error")
+
+
+@states(SHOP, "the list tells what is available", ["config://shop", "status://health"])
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        return [str(listed.uri) for listed in (await client.list_resources()).resources]
+
+
+@states(SHOP, "an exact match is served", "ok")
+async def _(program: ModuleType) -> object:
+    return await resource(program, "status://health")
+
+
+@states(SHOP, "anything else raises", REFUSED)
+async def _(program: ModuleType) -> object:
+    return await resource(program, "status://health/")
+
+
+@states(MANUALS, "listing and matcher share one source", ["manuals://{+path}", "books://{isbn}"])
+async def _(program: ModuleType) -> object:
+    async with Client(program.server) as client:
+        return [listed.uri_template for listed in (await client.list_resource_templates()).resource_templates]
+
+
+@states(MANUALS, "{+path} keeps its slashes", "# Printer setup")
+async def _(program: ModuleType) -> object:
+    return await resource(program, "manuals://printing/setup.md")
+
+
+@states(MANUALS, "URL decoding happens inside match()", "# Printer setup")
+async def _(program: ModuleType) -> object:
+    return await resource(program, "manuals://printing%2Fsetup.md")
+
+
+@states(MANUALS, "{isbn} is one segment", ["Dune by Frank Herbert", REFUSED])
+async def _(program: ModuleType) -> object:
+    return [await resource(program, f"books://978-0441172719{rest}") for rest in ("", "/extra")]
+
+
+@states(MANUALS, "the checks see the decoded value", [REFUSED] * 4)
+async def _(program: ModuleType) -> object:
+    program.MANUALS.update(dict.fromkeys(("../etc", "/etc/passwd", "C:\\Windows"), "secret"))
+    return [
+        await resource(program, f"manuals://{path}") for path in ("../etc", "..%2Fetc", "/etc/passwd", "C:%5CWindows")
+    ]
+
+
 # docs/advanced/middleware.md
 
 

@@ -1,6 +1,6 @@
 """The model of what a caller may pass to a function."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from inspect import Parameter
 from types import new_class
@@ -69,7 +69,9 @@ def argument_model(signature: Signature) -> type[ArgModelBase]:
         InvalidSignature: The type of a parameter does not exist, or no JSON can become it.
     """
     fields = _fields(signature)
-    parameters = {safe_name(name, fields): name for name in fields}
+    parameters: dict[str, str] = {}
+    for name in fields:
+        parameters[safe_name(name, (*fields, *parameters))] = name
     definitions = {field: fields[name] for field, name in parameters.items()}
     try:
         model = create_model(
@@ -97,7 +99,7 @@ def _base(signature: Signature) -> type[ArgModelBase]:
     return new_class("TypedExtras", (_OpenArguments,), {}, lambda body: body.update(namespace))
 
 
-def safe_name(name: str, taken: Iterable[str]) -> str:
+def safe_name(name: str, taken: Collection[str]) -> str:
     """A name that pydantic lets a field have: the name itself, if it does.
 
     Args:

@@ -1,10 +1,9 @@
 """Making JSON Schemas that are JSON, and that say what is sent."""
 
-import json
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
-from pydantic_core import PydanticSerializationError, core_schema
+from pydantic_core import PydanticSerializationError, core_schema, from_json, to_json
 
 __all__ = ["InputJsonSchema", "OutputJsonSchema", "StrictJsonSchema"]
 
@@ -20,7 +19,7 @@ class InputJsonSchema(GenerateJsonSchema):
         """
         default = super().encode_default(dft)
         try:
-            json.dumps(default, allow_nan=False)
+            from_json(to_json(dft, inf_nan_mode="constants", fallback=str), allow_inf_nan=False)
         except ValueError as error:
             raise PydanticSerializationError(str(error)) from error
         return default

@@ -116,22 +116,26 @@ class Signature:
             what: What is annotated, for the message of an error.
 
         Raises:
-            InvalidSignature: A name does not exist, or the text is no expression.
+            InvalidSignature: A name does not exist, or the annotation is no type.
         """
         try:
             return self.scope.evaluate(annotation)
         except NameError as error:
             problem = f"the name {error.name!r} is not defined where the function is"
-        except SyntaxError as error:
-            problem = f"{annotation!r} is no Python expression ({error.msg})"
+        except SyntaxError:
+            problem = f"{annotation!r} is no Python expression"
+        except (AttributeError, TypeError) as error:
+            problem = f"{annotation!r} is no type: {error}"
         raise InvalidSignature(f"Function {self.name}: cannot evaluate the annotation of {what}: {problem}")
 
     def resolves(self, annotation: Any) -> bool:
-        """Whether every name in an annotation exists by now."""
+        """Whether every name in an annotation exists by now, so that to wait would change nothing."""
         try:
             self.scope.evaluate(annotation)
         except NameError:
             return False
+        except (AttributeError, SyntaxError, TypeError):
+            return True
         return True
 
 

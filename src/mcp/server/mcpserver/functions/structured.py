@@ -191,7 +191,7 @@ def _attribute_model(cls: type, signature: Signature) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     hints = {name: hint for name, hint in signature.scope.hints_of(cls).items() if _is_attribute(name, hint)}
     for name, hint in hints.items():
-        field = safe_name(name, hints)
+        field = safe_name(name, (*hints, *fields))
         default: Any = getattr(cls, name, ...)
         if hasattr(default, "__get__"):
             default = ...  # a slot or a property

@@ -4,14 +4,14 @@ What is expensive is done when it is first needed, which is the first listing or
 that is built which could turn out wrong, so that a mistake shows when the program starts.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
-from typing_extensions import deprecated
+from pydantic import BaseModel, ConfigDict, PrivateAttr, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
+from typing_extensions import Self, deprecated
 
 from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.functions.arguments import ArgModelBase, UnknownArguments
@@ -79,9 +79,9 @@ class FuncMetadata(BaseModel):
     wrap_output: bool = False
 
     if TYPE_CHECKING:
-        _function: TypedFunction
-        _output: Output | None
-        _reader: ArgumentReader
+        _function: TypedFunction = PrivateAttr()
+        _output: Output | None = PrivateAttr()
+        _reader: ArgumentReader = PrivateAttr()
     else:
 
         def __getattr__(self, name: str) -> Any:
@@ -110,6 +110,38 @@ class FuncMetadata(BaseModel):
         """
         for name in _LATE:
             getattr(self, name)
+
+    # What pydantic does with a whole model, it does with the attributes that are there.
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        self.complete()
+        return super().__repr_args__()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FuncMetadata):
+            self.complete()
+            other.complete()
+        return super().__eq__(other)
+
+    __hash__ = None
+
+    def __copy__(self) -> Self:
+        self.complete()
+        return self._given_to(super().__copy__())
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        self.complete()
+        return self._given_to(super().__deepcopy__(memo))
+
+    def _given_to(self, copy: Self) -> Self:
+        object.__setattr__(copy, "_reader", self._reader)
+        object.__setattr__(copy, "_output", self._output)
+        return copy
+
+    @model_serializer(mode="wrap")
+    def _serialized(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        self.complete()
+        return handler(self)
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call, validated, by the names of the function's parameters.
@@ -155,7 +187,7 @@ class FuncMetadata(BaseModel):
         arguments = {**arguments, **(arguments_to_pass_directly or {})}
         positional = [arguments.pop(name) for name in self._reader.positional if name in arguments]
         call = partial(fn, *positional, **arguments)
-        result = call() if fn_is_async else await anyio.to_thread.run_sync(_drained, call)
+        result = call() if fn_is_async else (await anyio.to_thread.run_sync(_drained, call))[0]
         if isawaitable(result):
             result = await result
         if isinstance(result, AsyncIterator):
@@ -208,10 +240,10 @@ class FuncMetadata(BaseModel):
         return output.result(list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result)
 
 
-def _drained(call: Callable[[], Any]) -> Any:
-    """Calls, and takes the items of what is an iterator in the same thread."""
+def _drained(call: Callable[[], Any]) -> tuple[Any]:
+    """Calls, and takes the items of what is an iterator in the same thread. In a tuple, as trio refuses coroutines."""
     result = call()
-    return list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result
+    return (list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result,)
 
 
 def func_metadata(

@@ -148,9 +148,15 @@ def test_a_list_that_is_serialised_to_one_of_another_length_is_shown_as_it_is_se
 
 
 def test_half_a_surrogate_pair_is_an_error_and_not_a_broken_message() -> None:
-    for annotation in (str, dict[str, str], Any):
-        with pytest.raises(PydanticSerializationError, match="surrogates not allowed"):
-            result_of(annotation, {"a": "\ud83d"} if annotation is not str else "\ud83d")
+    for annotation, value in ((str, "\ud83d"), (Any, "\ud83d"), (dict[str, str], {"a": "\ud83d"}), (Any, ["a\ud83d"])):
+        with pytest.raises((PydanticSerializationError, UnicodeEncodeError), match="surrogates not allowed"):
+            result_of(annotation, value)
+    assert texts_of(result_of(str, "\U0001f600")) == ["\U0001f600"]
+
+
+def test_words_that_json_does_not_have_are_no_problem_within_strings() -> None:
+    assert result_of(str, "NaN").structured_content == {"result": "NaN"}
+    assert result_of(dict[str, str], {"a": "-Infinity"}).structured_content == {"a": "-Infinity"}
 
 
 def test_bytes_of_a_model_follow_its_own_configuration() -> None:
@@ -162,7 +168,7 @@ def test_bytes_of_a_model_follow_its_own_configuration() -> None:
 
     assert result_of(Blob, Blob(data=b"a")).structured_content == {"data": "a"}
     assert result_of(Base64Blob, Base64Blob(data=b"\xff")).structured_content == {"data": "_w=="}
-    with pytest.raises(PydanticSerializationError, match="invalid utf-8"):
+    with pytest.raises(UnicodeDecodeError, match="invalid utf-8"):
         result_of(Blob, Blob(data=b"\xff"))
 
 

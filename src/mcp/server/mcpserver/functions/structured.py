@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError, from_json
 from typing_extensions import is_typeddict
 
 from mcp.server.mcpserver.functions.arguments import safe_name
-from mcp.server.mcpserver.functions.content import CONTENT_TYPES, json_text
+from mcp.server.mcpserver.functions.content import CONTENT_TYPES, json_text, text_block
 from mcp.server.mcpserver.functions.returns import NoSchemaError, ResultShape
 from mcp.server.mcpserver.functions.schemas import OutputJsonSchema
 from mcp.server.mcpserver.functions.signature import Signature
@@ -45,7 +45,9 @@ class Output:
         adapter = adapter or TypeAdapter(model)
         self._validate = adapter.validator.validate_python
         self._serializer = adapter.serializer
-        self._has_numbers = "'number'" in repr(schema)
+        # The most common return type, of which nothing has to be checked or worked out.
+        result = model.model_fields.get("result") if wrapped else None
+        self._is_text = result is not None and result.annotation is str and not result.metadata
         self._checker: jsonschema_rs.Validator | None = None
 
     def check(self, content: Any) -> None:
@@ -63,24 +65,26 @@ class Output:
             ValidationError: The value is not what the return type promises.
             ValueError: It is, but in JSON it would not fit the schema, as NaN would not fit a number.
         """
+        if self._is_text and type(value) is str:
+            return CallToolResult(content=[text_block(value)], structured_content={"result": value})
         valid = self._validate({"result": value} if self.wrapped else value)
-        content = self._structured(valid)
-        readable = _readable(content["result"], valid.result) if self.wrapped else _readable(content, valid)
-        return CallToolResult(content=readable, structured_content=content)
-
-    def _structured(self, valid: Any) -> Any:
         serializer = valid.__pydantic_serializer__ if isinstance(valid, BaseModel) else self._serializer
         try:
-            text = serializer.to_json(valid, by_alias=True, warnings="error")
-            doubtful = self._has_numbers and b"null" in text
+            content = serializer.to_python(valid, mode="json", by_alias=True, warnings="error")
+            readable = self._readable(content, valid)
+            doubtful = any(map(_is_doubtful, readable))
         except PydanticSerializationError:
             # An object changed since it was validated. Whether it still fits is for the schema to say.
-            text = serializer.to_json(valid, by_alias=True, warnings="none")
-            doubtful = True
-        content = from_json(text)
+            content = serializer.to_python(valid, mode="json", by_alias=True, warnings="none")
+            readable, doubtful = [], True
         if doubtful:
+            content = from_json(json_text(content))
             self._compare(content)
-        return content
+            readable = self._readable(content, valid)
+        return CallToolResult(content=readable, structured_content=content)
+
+    def _readable(self, content: Any, valid: Any) -> list[ContentBlock]:
+        return _blocks(content["result"], valid.result) if self.wrapped else _blocks(content, valid)
 
     def _compare(self, content: Any) -> None:
         """Holds structured content against the very schema that clients hold it against."""
@@ -99,7 +103,7 @@ def _refuse_remote(uri: str) -> Any:
     raise ValueError(f"the output schema refers to {uri!r}; schemas are never fetched")
 
 
-def _readable(content: Any, value: Any) -> list[ContentBlock]:
+def _blocks(content: Any, value: Any) -> list[ContentBlock]:
     """The blocks of a value whose JSON is known: a list is flattened, and a string is its own text."""
     if content is None:
         return []
@@ -109,10 +113,21 @@ def _readable(content: Any, value: Any) -> list[ContentBlock]:
         items, values = cast("list[Any]", content), cast("list[Any]", value)
         if len(values) != len(items):
             values = items
-        return [block for item, its_value in zip(items, values, strict=True) for block in _readable(item, its_value)]
+        return [block for item, its_value in zip(items, values, strict=True) for block in _blocks(item, its_value)]
     if isinstance(content, str) and isinstance(value, str):
-        return [TextContent(text=content)]
-    return [TextContent(text=json_text(content))]
+        return [text_block(content)]
+    return [TextContent(text=json_text(content, not_finite="constants"))]
+
+
+def _is_doubtful(block: ContentBlock) -> bool:
+    """Whether the JSON text of a block holds numbers that are not finite, which JSON does not have."""
+    if not isinstance(block, TextContent) or not ("NaN" in block.text or "Infinity" in block.text):
+        return False
+    try:
+        from_json(block.text, allow_inf_nan=False)
+    except ValueError:
+        return True
+    return False
 
 
 def output_of(signature: Signature, shape: ResultShape) -> Output:

@@ -9,10 +9,10 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
-import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, PrivateAttr, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
 from typing_extensions import Self, deprecated
 
+from mcp.engine.workers import run_in_worker
 from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.functions.arguments import ArgModelBase, UnknownArguments
 from mcp.server.mcpserver.functions.content import content_of
@@ -187,7 +187,7 @@ class FuncMetadata(BaseModel):
         arguments = {**arguments, **(arguments_to_pass_directly or {})}
         positional = [arguments.pop(name) for name in self._reader.positional if name in arguments]
         call = partial(fn, *positional, **arguments)
-        result = call() if fn_is_async else (await anyio.to_thread.run_sync(_drained, call))[0]
+        result = call() if fn_is_async else await run_in_worker(partial(_drained, call))
         if isawaitable(result):
             result = await result
         if isinstance(result, AsyncIterator):
@@ -240,10 +240,10 @@ class FuncMetadata(BaseModel):
         return output.result(list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result)
 
 
-def _drained(call: Callable[[], Any]) -> tuple[Any]:
-    """Calls, and takes the items of what is an iterator in the same thread. In a tuple, as trio refuses coroutines."""
+def _drained(call: Callable[[], Any]) -> Any:
+    """Calls, and takes the items of what is an iterator in the same thread."""
     result = call()
-    return (list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result,)
+    return list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result
 
 
 def func_metadata(

@@ -1,6 +1,8 @@
 """Annotations that are text, or name what is defined elsewhere, later, or nowhere."""
 
 import asyncio
+import gc
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +71,23 @@ def test_models_of_the_function_around_are_found_too() -> None:
     assert result.structured_content == {"first": {"inner": {"n": 1}}}
 
 
+def test_a_model_may_name_one_that_comes_after_it_in_the_same_function() -> None:
+    class First(BaseModel):
+        other: "Second | None" = None
+
+    class Second(BaseModel):
+        n: int
+
+    def f(it: First) -> First:
+        return it
+
+    metadata = func_metadata(f)
+    result = metadata.convert_result(First.model_validate({"other": {"n": 1}}))
+    assert isinstance(result, CallToolResult)
+    assert result.structured_content == {"other": {"n": 1}}
+    assert metadata.validate_arguments({"it": {"other": {"n": 1}}})["it"].other == Second(n=1)
+
+
 def test_a_name_may_be_defined_after_the_function_is_registered() -> None:
     metadata = postponed.read_too_early
 
@@ -110,6 +129,25 @@ def test_variables_that_a_function_closes_over_are_found_wherever_it_is_register
         return f
 
     assert func_metadata(maker()).validate_arguments({"it": {"n": 2}})["it"].n == 2
+
+
+def test_what_else_was_local_is_let_go_of_when_every_annotation_is_read() -> None:
+    class Large: ...
+
+    def register() -> tuple[Any, "weakref.ref[Large]"]:
+        large = Large()
+
+        def f(it: "int") -> "int":
+            return it
+
+        return func_metadata(f), weakref.ref(large)
+
+    for first, second in (("arg_model", "output_schema"), ("output_schema", "arg_model")):
+        metadata, large = register()
+        getattr(metadata, first)
+        getattr(metadata, second)
+        gc.collect()
+        assert large() is None
 
 
 def test_a_variable_that_has_no_value_yet_is_no_problem() -> None:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from pydantic import Field, ValidationError
 from typed_examples import (
+    PLACE,
+    TREE,
     Aliased,
     Box,
     Cat,
@@ -39,16 +41,6 @@ class Case(NamedTuple):
     refused: list[Any]
 
 
-PLACE: dict[str, Any] = {
-    "description": "Where something is.",
-    "properties": {
-        "x": {"title": "X", "type": "integer"},
-        "y": {"default": 0, "description": "Up is positive.", "title": "Y", "type": "integer"},
-    },
-    "required": ["x"],
-    "title": "Place",
-    "type": "object",
-}
 STRICT: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {"x": {"title": "X", "type": "integer"}},
@@ -72,15 +64,6 @@ DOG: dict[str, Any] = {
     },
     "required": ["kind", "tricks"],
     "title": "Dog",
-    "type": "object",
-}
-TREE: dict[str, Any] = {
-    "properties": {
-        "name": {"title": "Name", "type": "string"},
-        "children": {"default": [], "items": {"$ref": "#/$defs/Tree"}, "title": "Children", "type": "array"},
-    },
-    "required": ["name"],
-    "title": "Tree",
     "type": "object",
 }
 A_DAY = datetime.date(2026, 7, 28)
@@ -198,6 +181,27 @@ CASES = [
         {"$ref": "#/$defs/Trip"},
         [({"start": "a"}, {"start": "a"})],
         [{}, {"start": "a", "nights": "x"}],
+    ),
+    Case(
+        "list of standard typed dicts",
+        list[Route],
+        {"items": {"$ref": "#/$defs/Route"}, "type": "array"},
+        [([{"start": "a"}], [{"start": "a"}])],
+        [[{}], {"start": "a"}],
+    ),
+    Case(
+        "optional standard typed dict",
+        Annotated[Route | None, Field(description="Perhaps.")],
+        {"anyOf": [{"$ref": "#/$defs/Route"}, {"type": "null"}], "description": "Perhaps."},
+        [({"start": "a"}, {"start": "a"}), (None, None)],
+        [{}],
+    ),
+    Case(
+        "annotated standard typed dict",
+        Annotated[Route, Field(description="Where to.")],
+        {"$ref": "#/$defs/Route", "description": "Where to."},
+        [({"start": "a"}, {"start": "a"})],
+        [{}],
     ),
     Case(
         "standard typed dict",

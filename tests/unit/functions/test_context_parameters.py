@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Optional, TypeVar
 import pytest
 from typing_extensions import TypeAliasType
 
+from mcp.server.mcpserver.functions.signature import callable_name
 from mcp.server.mcpserver.utilities.context_injection import InjectedContext, find_context_parameter, inject_context
 from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 
@@ -51,7 +52,7 @@ FUNCTIONS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=callable_name)
 def test_a_context_is_recognised_however_it_is_spelled(function: Any) -> None:
     assert find_context_parameter(function) == "ctx"
     assert list(func_metadata(function, skip_names=["ctx"]).arg_model.model_json_schema()["properties"]) == ["a"]

@@ -6,6 +6,8 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 from pydantic import Field
 from typed_examples import (
+    PLACE,
+    TREE,
     Aliased,
     Box,
     Computed,
@@ -19,6 +21,7 @@ from typed_examples import (
     Tree,
     Trip,
     TwoAliases,
+    X,
     fits,
     returning,
 )
@@ -28,15 +31,6 @@ from mcp.types import (
     InputRequiredResult,
     TextContent,
 )
-
-X = {"title": "X", "type": "integer"}
-PLACE: dict[str, Any] = {
-    "description": "Where something is.",
-    "properties": {"x": X, "y": {"default": 0, "description": "Up is positive.", "title": "Y", "type": "integer"}},
-    "required": ["x"],
-    "title": "Place",
-    "type": "object",
-}
 
 
 class Object(NamedTuple):
@@ -55,15 +49,6 @@ POINT: dict[str, Any] = {
     },
     "required": ["x", "tags"],
     "title": "Point",
-    "type": "object",
-}
-TREE: dict[str, Any] = {
-    "properties": {
-        "name": {"title": "Name", "type": "string"},
-        "children": {"default": [], "items": {"$ref": "#/$defs/Tree"}, "title": "Children", "type": "array"},
-    },
-    "required": ["name"],
-    "title": "Tree",
     "type": "object",
 }
 

@@ -4,7 +4,7 @@ import collections
 import datetime
 import decimal
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import pytest
 from pydantic import Field
@@ -85,6 +85,7 @@ UNSTRUCTURED: list[tuple[Any, Any, list[str]]] = [
     (Colour, Colour.RED, ['"red"']),
     (datetime.date, datetime.date(2026, 7, 28), ['"2026-07-28"']),
     (decimal.Decimal, decimal.Decimal("1.5"), ['"1.5"']),
+    (NoReturn, None, []),
     (Callable, Opaque, [f'"{Opaque}"']),
     (list[Opaque], [Opaque], [f'"{Opaque}"']),
     (list[Callable[[int], int]], [len], [f'"{len}"']),

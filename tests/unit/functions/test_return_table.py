@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from pydantic import Field
 from typed_examples import (
+    PLACE,
     Colour,
     Ids,
     Level,
@@ -35,14 +36,6 @@ class Structured(NamedTuple):
     texts: list[str]
 
 
-X = {"title": "X", "type": "integer"}
-PLACE: dict[str, Any] = {
-    "description": "Where something is.",
-    "properties": {"x": X, "y": {"default": 0, "description": "Up is positive.", "title": "Y", "type": "integer"}},
-    "required": ["x"],
-    "title": "Place",
-    "type": "object",
-}
 PLACE_TEXT = '{\n  "x": 1,\n  "y": 0\n}'
 
 

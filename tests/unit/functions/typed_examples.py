@@ -160,6 +160,24 @@ OldDict = Dict[str, int]  # noqa: UP006
 OldOptional = Optional[int]  # noqa: UP045
 Ids = TypeAliasType("Ids", list[int])
 
+X: dict[str, Any] = {"title": "X", "type": "integer"}
+PLACE: dict[str, Any] = {
+    "description": "Where something is.",
+    "properties": {"x": X, "y": {"default": 0, "description": "Up is positive.", "title": "Y", "type": "integer"}},
+    "required": ["x"],
+    "title": "Place",
+    "type": "object",
+}
+TREE: dict[str, Any] = {
+    "properties": {
+        "name": {"title": "Name", "type": "string"},
+        "children": {"default": [], "items": {"$ref": "#/$defs/Tree"}, "title": "Children", "type": "array"},
+    },
+    "required": ["name"],
+    "title": "Tree",
+    "type": "object",
+}
+
 
 def taking(annotation: Any, **default: Any) -> FuncMetadata:
     """What a function of one parameter `it` says."""

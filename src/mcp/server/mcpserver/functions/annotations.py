@@ -46,6 +46,11 @@ class Scope:
         self._core = core
         self.locals: dict[str, Any] = {}
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """Everything together; local names hide those of the module."""
+        return {**self.globals, **self.locals}
+
     def remember_locals(self) -> None:
         """Takes down the local names around the function, as far as they exist by now."""
         code: CodeType | None = getattr(self._core, "__code__", None)

@@ -7,13 +7,14 @@ from types import new_class
 from typing import Annotated, Any, ClassVar, Final, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import Unpack
 
 from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.functions.docstrings import parameter_descriptions
+from mcp.server.mcpserver.functions.local_models import complete
 from mcp.server.mcpserver.functions.schemas import InputJsonSchema
 from mcp.server.mcpserver.functions.signature import MISSING, Signature
 from mcp.server.mcpserver.functions.typed_dicts import portable
@@ -81,9 +82,8 @@ def argument_model(signature: Signature) -> type[ArgModelBase]:
             **cast("dict[str, Any]", definitions),
         )
         model._parameters = parameters
-        if not model.__pydantic_complete__:
-            model.model_rebuild(_types_namespace={**signature.scope.globals, **signature.scope.locals})
-    except PydanticUserError as error:
+        complete(model, signature.scope)
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise no_json_for(signature, error) from error
     return model
 
@@ -143,13 +143,13 @@ def _metadata(annotation: Any) -> list[FieldInfo]:
     return [item for item in get_args(annotation)[1:] if isinstance(item, FieldInfo)]
 
 
-def no_json_for(signature: Signature, error: PydanticUserError) -> InvalidSignature:
+def no_json_for(signature: Signature, error: PydanticUserError | PydanticUndefinedAnnotation) -> InvalidSignature:
     """The error that names the parameter which pydantic could not take."""
     blamed = ", ".join(signature.parameters)
     for name, (annotation, _) in _fields(signature).items():
         try:
             create_model(name, __base__=ArgModelBase, it=(annotation, ...)).model_json_schema()
-        except PydanticUserError as its_error:
+        except (PydanticUserError, PydanticUndefinedAnnotation) as its_error:
             blamed, error = name, its_error
             break
     return InvalidSignature(f"Function {signature.name}: no JSON can become the parameter {blamed!r}: {error.message}")

@@ -82,7 +82,7 @@ class Signature:
                 self.parameters[name] = parameter
         taken = signature.parameters.values()
         self.positional_only = [parameter.name for parameter in taken if parameter.kind is Parameter.POSITIONAL_ONLY]
-        if not all(isinstance(annotation, type) for annotation in (self.returns, *(it.annotation for it in taken))):
+        if not all(_is_at_home(annotation) for annotation in (self.returns, *(it.annotation for it in taken))):
             self.scope.remember_locals()
 
     @property
@@ -137,6 +137,11 @@ class Signature:
         except (AttributeError, SyntaxError, TypeError):
             return True
         return True
+
+
+def _is_at_home(annotation: Any) -> bool:
+    """Whether an annotation is a class of some module, which names nothing that is local."""
+    return isinstance(annotation, type) and "<locals>" not in annotation.__qualname__
 
 
 def _is_in_class_body(function: Callable[..., Any], parameter: Parameter) -> bool:

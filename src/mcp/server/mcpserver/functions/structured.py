@@ -10,6 +10,7 @@ from typing_extensions import is_typeddict
 
 from mcp.server.mcpserver.functions.arguments import safe_name
 from mcp.server.mcpserver.functions.content import CONTENT_TYPES, json_text, text_block
+from mcp.server.mcpserver.functions.local_models import complete
 from mcp.server.mcpserver.functions.returns import NoSchemaError, ResultShape
 from mcp.server.mcpserver.functions.schemas import OutputJsonSchema
 from mcp.server.mcpserver.functions.signature import Signature
@@ -159,13 +160,11 @@ def _described(model: Any, signature: Signature, wrapped: bool) -> Output:
 
 
 def _adapter(kind: Any, signature: Signature) -> "TypeAdapter[Any]":
-    names = {**signature.scope.globals, **signature.scope.locals}
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        if not kind.__pydantic_complete__:
-            kind.model_rebuild(_types_namespace=names)
+        complete(kind, signature.scope)
         return TypeAdapter(kind)
     adapter = TypeAdapter[Any](cast("Any", kind), config=_config_for(kind))
-    adapter.rebuild(raise_errors=True, _types_namespace=names)
+    adapter.rebuild(raise_errors=True, _types_namespace=signature.scope.names)
     return adapter
 
 

@@ -72,7 +72,9 @@ class TypedFunction:
         Raises:
             InvalidSignature: The type of a parameter does not exist, or no JSON can become it.
         """
-        return argument_model(self._signature)
+        model = argument_model(self._signature)
+        self._forget_locals(unless_needed_for="output")
+        return model
 
     @cached_property
     def reader(self) -> ArgumentReader:
@@ -96,13 +98,20 @@ class TypedFunction:
         returned = self._returned
         try:
             shape = result_shape(self._signature.name, returned, readable_too=bool(self._structured))
-            return None if shape is None else output_of(self._signature, shape)
+            output = None if shape is None else output_of(self._signature, shape)
         except NoSchemaError as error:
-            if not self._structured:
-                return None
-            raise InvalidSignature(
-                f"Function {self._signature.name}: return type {returned} is not serializable for structured output"
-            ) from error
+            if self._structured:
+                raise InvalidSignature(
+                    f"Function {self._signature.name}: return type {returned} is not serializable for structured output"
+                ) from error
+            output = None
+        self._forget_locals(unless_needed_for="arg_model")
+        return output
+
+    def _forget_locals(self, unless_needed_for: str) -> None:
+        """Lets go of what the functions around this one had in their variables, once every annotation is read."""
+        if unless_needed_for in self.__dict__:
+            self._signature.scope.locals = {}
 
     def complete(self) -> None:
         """Works out everything.

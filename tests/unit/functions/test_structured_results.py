@@ -3,11 +3,11 @@
 import math
 import subprocess
 import sys
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Annotated, Any, ClassVar
 
 import pytest
-from pydantic import BaseModel, PlainSerializer, ValidationError
+from pydantic import BaseModel, PlainSerializer, ValidationError, WithJsonSchema
 from pydantic_core import PydanticSerializationError
 from typed_examples import Place, Point, fits, result_of, returning, texts_of
 
@@ -170,6 +170,60 @@ def test_bytes_of_a_model_follow_its_own_configuration() -> None:
     assert result_of(Base64Blob, Base64Blob(data=b"\xff")).structured_content == {"data": "_w=="}
     with pytest.raises(UnicodeDecodeError, match="invalid utf-8"):
         result_of(Blob, Blob(data=b"\xff"))
+
+
+def test_a_reference_in_a_schema_is_never_fetched() -> None:
+    class Elsewhere(BaseModel):
+        n: Annotated[float, WithJsonSchema({"$ref": "http://127.0.0.1:9/schema.json"})]
+
+    with pytest.raises(ValueError, match="schemas are never fetched"):
+        result_of(Elsewhere, Elsewhere(n=math.nan))
+
+
+def test_slots_and_properties_are_no_defaults() -> None:
+    @dataclass(slots=True)
+    class Slotted:
+        a: int
+        b: int = 3
+
+    class WithProperty:
+        a: int
+
+        @property
+        def b(self) -> int:
+            return 3
+
+    WithProperty.__annotations__["b"] = int
+    thing = WithProperty()
+    thing.a = 1
+    for annotation, value in ((Slotted, Slotted(1)), (WithProperty, thing)):
+        schema = returning(annotation).output_schema
+        assert schema is not None
+        assert schema["required"] == ["a", "b"]
+        assert result_of(annotation, value).structured_content == {"a": 1, "b": 3}
+
+
+def test_attributes_may_have_any_name() -> None:
+    @dataclass
+    class Odd:
+        json: int
+        model_config: str
+        field_json: int
+
+    assert result_of(Odd, Odd(1, "a", 2)).structured_content == {"json": 1, "model_config": "a", "field_json": 2}
+
+
+def test_what_is_no_attribute_of_a_class_is_not_shown() -> None:
+    @dataclass
+    class Mixed:
+        a: int
+        _hidden: int = 0
+        shared: ClassVar[int] = 1
+        start: InitVar[int] = 2
+        _: KW_ONLY
+        b: int = 3
+
+    assert result_of(Mixed, Mixed(1)).structured_content == {"a": 1, "b": 3}
 
 
 # Results that the function makes itself

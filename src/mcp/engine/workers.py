@@ -94,6 +94,16 @@ class _Job:
         except BaseException as error:
             self.error = error
 
+    def outcome(self) -> Any:
+        """Returns or raises, once. An exception knows this job by its traceback, so the job must forget it."""
+        error, self.error = self.error, None
+        if error is None:
+            return self.value
+        try:
+            raise error
+        finally:
+            del error
+
 
 class _Pool:
     """The threads of one event loop, which they hold only while they live."""
@@ -124,12 +134,7 @@ class _Pool:
         except asyncio.CancelledError:
             self._abandon(job, loop)
             raise
-        if job.error is not None:
-            try:
-                raise job.error
-            finally:
-                del job
-        return job.value
+        return job.outcome()
 
     def _start_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         self._threads += 1
@@ -158,6 +163,7 @@ class _Pool:
                 with self._lock:
                     job.ended = True
                     if job.started and job.abandoned:
+                        job.error = None
                         return
                     if self._waiting:
                         self._waiting -= 1

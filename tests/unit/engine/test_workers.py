@@ -2,12 +2,14 @@
 
 import asyncio
 import contextvars
+import functools
 import gc
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -181,6 +183,26 @@ async def test_a_cancellation_that_comes_after_the_end_changes_nothing() -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [await run_in_worker(lambda: 2) for _ in range(3)] == [2, 2, 2]
+
+
+@asyncio_only
+async def test_nothing_of_a_call_stays_behind_to_be_collected() -> None:
+    class Large: ...
+
+    def fail(large: Large) -> None:
+        raise LookupError
+
+    gc.collect()
+    gc.disable()
+    try:
+        large = Large()
+        left = weakref.ref(large)
+        with suppress(LookupError):
+            await run_in_worker(functools.partial(fail, large))
+        del large
+        await eventually(lambda: left() is None)
+    finally:
+        gc.enable()
 
 
 @asyncio_only

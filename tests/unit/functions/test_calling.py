@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -54,6 +55,24 @@ async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
     threads = await call(count)
     assert len(threads) == 2
     assert threading.get_ident() not in threads
+
+
+async def test_a_generator_without_end_stops_when_nobody_waits_any_more() -> None:
+    stopped = threading.Event()
+
+    def count() -> Iterator[int]:
+        try:
+            while True:
+                time.sleep(0.001)
+                yield 1
+        finally:
+            stopped.set()
+
+    with anyio.move_on_after(0.05):
+        await call(count)
+    with anyio.fail_after(20):
+        while not stopped.is_set():
+            await anyio.sleep(0.01)
 
 
 async def test_an_asynchronous_generator_is_run_to_its_end() -> None:

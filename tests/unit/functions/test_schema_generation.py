@@ -57,7 +57,9 @@ def test_a_union_of_which_a_part_has_no_schema_lists_the_rest_in_arguments_and_n
 
 def test_what_else_pydantic_warns_of_it_still_warns_of() -> None:
     class Loud(InputJsonSchema):
-        ignored_warning_kinds = set()
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.ignored_warning_kinds = set()
 
     choice: TypeAdapter[Any] = TypeAdapter(int | Callable[[], None])
     with pytest.warns(PydanticJsonSchemaWarning, match="skipped-choice"):

@@ -4,11 +4,12 @@ What is expensive is done when it is first needed, which is the first listing or
 that is built which could turn out wrong, so that a mistake shows when the program starts.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
+import anyio.from_thread
 from pydantic import BaseModel, ConfigDict, PrivateAttr, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
 from typing_extensions import Self, deprecated
 
@@ -241,9 +242,19 @@ class FuncMetadata(BaseModel):
 
 
 def _drained(call: Callable[[], Any]) -> Any:
-    """Calls, and takes the items of what is an iterator in the same thread."""
+    """Calls, and takes the items of what is an iterator in the same thread, for as long as somebody waits for them."""
     result = call()
-    return list(cast("Iterator[Any]", result)) if isinstance(result, Iterator) else result
+    if not isinstance(result, Iterator):
+        return result
+    items: list[Any] = []
+    try:
+        for item in cast("Iterator[Any]", result):
+            anyio.from_thread.check_cancelled()
+            items.append(item)
+    finally:
+        if isinstance(result, Generator):
+            result.close()
+    return items
 
 
 def func_metadata(

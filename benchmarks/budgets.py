@@ -53,11 +53,15 @@ BUDGETS = (
     Budget("P6", "stdio, both ends, 64 in flight: time of 1,000", "stdio_calls", "both-ends", SECONDS, "s", 0.05),
     Budget("P6", "the same, handshake era", "stdio_calls", "both-ends-handshake", SECONDS, "s", 0.05),
     Budget("P7", "in memory, low-level server: p10 of a call", "memory_calls", "lowlevel", "p10_us", "us", 0.25),
+    Budget("P9", "a plain function in its thread: p10", "typed_functions", "worker", "p10_us", "us", None),
+    Budget("P9", "the same / anyio's thread", "typed_functions", "worker", "times_anyio", "x", None),
+    Budget("P9b", "20 fields to text and structure: p10", "typed_functions", "structured", "p10_us", "us", None),
     Budget("P12", "HTTP call, 5,000 tools listed / 10", "http_calls", "catalogue", "times_the_cpu", "x", 1.1, "own"),
     Budget(
         "P12", "the same with a header parameter", "http_calls", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"
     ),
     Budget("P12", "the same at the client", "client_cost", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"),
+    Budget("P13", "reading a function at registration: CPU", "typed_functions", "registering", "cpu_us", "us", 0.40),
     Budget("P14", "import mcp, Client: CPU", "imports", "client", "cpu_ms", "ms", 0.25),
     Budget("P14", "import mcp, Client: RSS", "imports", "client", "rss_mb", "MB", 0.50),
     Budget("P14", "import mcp, Client: modules", "imports", "client", "modules", "", None),

@@ -1,0 +1,1 @@
+"""What tools, resources and prompts have in common, at its documented paths."""

@@ -1,8 +1,10 @@
 """Tool arguments that are repeated in `Mcp-Param-*` headers, and what does not agree with them."""
 
 import base64
+from functools import partial
 from time import monotonic
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 import pytest
 from asgi_driver import Context, ask, headers, message, serving
@@ -116,6 +118,70 @@ async def test_a_schema_function_that_fails_leaves_headers_unchecked(
     assert answer.status == 200
     assert type(outcome).__name__ in caplog.text
     assert "get_tool_input_schema failed, so the headers of a call to 't' go unchecked" in caplog.text
+
+
+async def a_schema(name: str) -> dict[str, Any]:
+    return REGION
+
+
+class Schemas:
+    async def __call__(self, name: str) -> dict[str, Any]:
+        return REGION
+
+
+@pytest.mark.parametrize(
+    ("look_up", "problem"),
+    [
+        (5, "must be a function of a tool's name, got int"),
+        ({"region": REGION}, "must be a function of a tool's name, got dict"),
+        (a_schema, "must be a plain function, got a coroutine function"),
+        (partial(a_schema), "must be a plain function, got a coroutine function"),
+        (Schemas(), "must be a plain function, got a coroutine function"),
+    ],
+)
+def test_a_schema_function_is_a_plain_function(look_up: Any, problem: str) -> None:
+    with pytest.raises(TypeError, match=f"get_tool_input_schema {problem}"):
+        Server("srv", get_tool_input_schema=look_up)
+    server = Server("srv")
+    with pytest.raises(TypeError, match=f"get_tool_input_schema {problem}"):
+        server.get_tool_input_schema = look_up
+    assert server.get_tool_input_schema is None
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("look_up", "got"),
+    [
+        (lambda name: types.Tool(name=name, input_schema=REGION), "Tool"),
+        (lambda name: "{}", "str"),
+        (lambda name: cast("Any", a_schema(name)), "coroutine"),
+    ],
+)
+async def test_a_schema_that_is_none_is_named_in_the_log(
+    look_up: Any, got: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=look_up)) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == OK
+    assert "get_tool_input_schema failed, so the headers of a call to 't' go unchecked" in caplog.text
+    assert f"get_tool_input_schema must return a schema or None, got {got}" in caplog.text
+
+
+async def test_any_mapping_is_a_schema() -> None:
+    schema = MappingProxyType(REGION)
+    async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=lambda name: schema)) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_schema_function_that_fails_later_leaves_the_last_schema(caplog: pytest.LogCaptureFixture) -> None:
+    known: dict[str, dict[str, Any]] = {"t": REGION}
+    server = Server("srv", on_call_tool=call_tool, get_tool_input_schema=known.__getitem__)
+    async with serving(server) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+        known.clear()
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+        assert await status_of(app, "t", {"region": "eu"}, EU) == OK
+    assert "the headers of a call to 't' are held against an older schema" in caplog.text
 
 
 # Servers that say nothing about schemas but what their listing says.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp.engine.dispatch import Engine
@@ -114,15 +115,27 @@ class ParamHeaderCheck:
             return problem
 
     def _looked_up(self, look_up: Callable[[str], Mapping[str, Any] | None], tool: str) -> HeaderMap:
+        known = self._maps.get(tool)
         try:
-            schema = look_up(tool)
-            known = self._maps.get(tool)
+            schema = _checked(look_up(tool))
             if known is not None and known[0] is schema:
                 return known[1]
-            found = header_map(schema)
+            found = NO_HEADERS if schema is None else header_map(dict(schema))
         except Exception:
-            logger.exception("get_tool_input_schema failed, so the headers of a call to %r go unchecked", tool)
-            return NO_HEADERS
+            logger.exception(
+                "get_tool_input_schema failed, so the headers of a call to %.100r %s",
+                tool,
+                "go unchecked" if known is None else "are held against an older schema",
+            )
+            return NO_HEADERS if known is None else known[1]
         if schema is not None:
             self._maps[tool] = schema, found
         return found
+
+
+def _checked(schema: Any) -> Mapping[str, Any] | None:
+    if schema is None or isinstance(schema, Mapping):
+        return schema  # pyright: ignore[reportUnknownVariableType]
+    if iscoroutine(schema):
+        schema.close()
+    raise TypeError(f"get_tool_input_schema must return a schema or None, got {type(schema).__name__}")

@@ -1,6 +1,8 @@
 """Tool arguments that are repeated in `Mcp-Param-*` headers, and what does not agree with them."""
 
 import base64
+import gc
+import weakref
 from functools import partial
 from time import monotonic
 from types import MappingProxyType
@@ -182,6 +184,30 @@ async def test_a_schema_function_that_fails_later_leaves_the_last_schema(caplog:
         assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
         assert await status_of(app, "t", {"region": "eu"}, EU) == OK
     assert "the headers of a call to 't' are held against an older schema" in caplog.text
+
+
+async def test_names_that_clients_choose_take_little_memory() -> None:
+    class Schema(dict[str, Any]):
+        pass
+
+    made: list[weakref.ref[Schema]] = []
+
+    def any_schema(name: str) -> Schema:
+        schema = Schema(REGION)
+        made.append(weakref.ref(schema))
+        return schema
+
+    server = Server("gateway", on_call_tool=call_tool, get_tool_input_schema=any_schema)
+    async with serving(server) as app:
+        for number in range(1100):
+            assert await status_of(app, f"{number}", {"region": "eu"}) == MISMATCH
+        gc.collect()
+        remembered = sum(schema() is not None for schema in made)
+        assert 0 < remembered <= 1000
+        for number in range(50):
+            assert await status_of(app, f"{number}" + "x" * 30_000, {"region": "eu"}) == MISMATCH
+        gc.collect()
+        assert not any(schema() for schema in made[1100:])
 
 
 # Servers that say nothing about schemas but what their listing says.

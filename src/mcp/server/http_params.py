@@ -29,6 +29,8 @@ __all__ = ["ParamHeaderCheck"]
 logger = logging.getLogger(__name__)
 
 _PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower().encode()
+_LONGEST_NAME: Final = 256
+_MOST_MAPS: Final = 1000
 
 
 class _Claim(NamedTuple):
@@ -128,7 +130,10 @@ class ParamHeaderCheck:
                 "go unchecked" if known is None else "are held against an older schema",
             )
             return NO_HEADERS if known is None else known[1]
-        if schema is not None:
+        if schema is not None and len(tool) <= _LONGEST_NAME:
+            # Clients choose names, and some servers have a schema for any.
+            if known is None and len(self._maps) >= _MOST_MAPS:
+                del self._maps[next(iter(self._maps))]
             self._maps[tool] = schema, found
         return found
 

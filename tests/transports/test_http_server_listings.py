@@ -199,6 +199,20 @@ async def test_cursors_are_not_used_for_ever(monkeypatch: pytest.MonkeyPatch) ->
     assert shop.cursors == [None, "1", "2"] * 2
 
 
+async def test_a_client_that_hangs_up_does_not_keep_the_old_listing_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Catalogue()
+    async with serving(shop.server) as app:
+        assert await status_of(app, "new", US) == OK
+        _later(monkeypatch)
+        shop.seconds = 60
+        with anyio.move_on_after(0.2):
+            await status_of(app, "new", US)
+        assert len(shop.cursors) == 2
+        shop.seconds = 0
+        assert await status_of(app, "new", US) == OK
+    assert len(shop.cursors) == 3
+
+
 async def test_a_user_to_whom_a_tool_is_hidden_opens_it_to_nobody() -> None:
     shop = Catalogue()
     shop.hidden_from = ["bob"]

@@ -100,10 +100,10 @@ class ToolListings:
         until = self._ended.get(key[0])
         return None if until is None else Listed(until, NO_HEADERS, None)
 
-    def prolong(self, call: Call) -> None:
-        """Makes what is known of a call's tool good for a while longer, so that of many calls only one lists anew."""
+    def prolong(self, call: Call, seconds: float = LISTED_SECONDS) -> None:
+        """Makes what is known of a call's tool good from now on for some seconds, whenever it was listed."""
         key = call.key
-        until = monotonic() + LISTED_SECONDS
+        until = monotonic() + seconds
         known = self._listed.get(key)
         if known is None:
             self._ended[key[0]] = until

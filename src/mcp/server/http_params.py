@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from anyio import get_cancelled_exc_class
+
 from mcp.engine.dispatch import Engine
 from mcp.protocol.codec import Request
 from mcp.protocol.eras import Envelope
@@ -105,6 +107,11 @@ class ParamHeaderCheck:
             self._listings.prolong(call)
         try:
             return claim.problem(await self._listings.ask(call))
+        except get_cancelled_exc_class():
+            if known is not None and problem is None:
+                # Clients that always hang up would keep it from ever being listed anew.
+                self._listings.prolong(call, 0)
+            raise
         except Exception as failure:
             # An `MCPError` is an answer, and has no more to tell than its text.
             logger.error(

@@ -1,7 +1,12 @@
 """Tool arguments that are repeated in `Mcp-Param-*` headers, and what does not agree with them."""
 
 import base64
+import gc
+import weakref
+from collections.abc import Callable
+from functools import partial
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -9,7 +14,7 @@ from asgi_driver import Context, ask, headers, message, serving
 
 from mcp import types
 from mcp.server import Server
-from mcp.server.http_params import LISTED_SECONDS
+from mcp.server.http_listings import LISTED_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -118,6 +123,97 @@ async def test_a_schema_function_that_fails_leaves_headers_unchecked(
     assert "get_tool_input_schema failed, so the headers of a call to 't' go unchecked" in caplog.text
 
 
+async def a_schema(name: str) -> dict[str, Any]:
+    return REGION
+
+
+class Schemas:
+    async def __call__(self, name: str) -> dict[str, Any]:
+        return REGION
+
+
+@pytest.mark.parametrize(
+    ("look_up", "problem"),
+    [
+        (5, "must be a function of a tool's name, got int"),
+        ({"region": REGION}, "must be a function of a tool's name, got dict"),
+        (a_schema, "must be a plain function, got a coroutine function"),
+        (partial(a_schema), "must be a plain function, got a coroutine function"),
+        (Schemas(), "must be a plain function, got a coroutine function"),
+    ],
+)
+def test_a_schema_function_is_a_plain_function(look_up: Any, problem: str) -> None:
+    with pytest.raises(TypeError, match=f"get_tool_input_schema {problem}"):
+        Server("srv", get_tool_input_schema=look_up)
+    server = Server("srv")
+    with pytest.raises(TypeError, match=f"get_tool_input_schema {problem}"):
+        server.get_tool_input_schema = look_up
+    assert server.get_tool_input_schema is None
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("made", "got"),
+    [
+        (lambda: types.Tool(name="t", input_schema=REGION), "Tool"),
+        (lambda: "{}", "str"),
+        (lambda: a_schema("t"), "coroutine"),
+    ],
+)
+async def test_a_schema_that_is_none_is_named_in_the_log(
+    made: Callable[[], Any], got: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def look_up(name: str) -> Any:
+        return made()
+
+    async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=look_up)) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == OK
+    assert "get_tool_input_schema failed, so the headers of a call to 't' go unchecked" in caplog.text
+    assert f"get_tool_input_schema must return a schema or None, got {got}" in caplog.text
+
+
+async def test_any_mapping_is_a_schema() -> None:
+    schema = MappingProxyType(REGION)
+    async with serving(Server("srv", on_call_tool=call_tool, get_tool_input_schema=lambda name: schema)) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_schema_function_that_fails_later_leaves_the_last_schema(caplog: pytest.LogCaptureFixture) -> None:
+    known: dict[str, dict[str, Any]] = {"t": REGION}
+    server = Server("srv", on_call_tool=call_tool, get_tool_input_schema=known.__getitem__)
+    async with serving(server) as app:
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+        known.clear()
+        assert await status_of(app, "t", {"region": "eu"}) == MISMATCH
+        assert await status_of(app, "t", {"region": "eu"}, EU) == OK
+    assert "the headers of a call to 't' are held against an older schema" in caplog.text
+
+
+async def test_names_that_clients_choose_take_little_memory() -> None:
+    class Schema(dict[str, Any]):
+        pass
+
+    made: list[weakref.ref[Schema]] = []
+
+    def any_schema(name: str) -> Schema:
+        schema = Schema(REGION)
+        made.append(weakref.ref(schema))
+        return schema
+
+    server = Server("gateway", on_call_tool=call_tool, get_tool_input_schema=any_schema)
+    async with serving(server) as app:
+        for number in range(1100):
+            assert await status_of(app, f"{number}", {"region": "eu"}) == MISMATCH
+        gc.collect()
+        remembered = sum(schema() is not None for schema in made)
+        assert 0 < remembered <= 1000
+        for number in range(50):
+            assert await status_of(app, f"{number}" + "x" * 30_000, {"region": "eu"}) == MISMATCH
+        gc.collect()
+        assert not any(schema() for schema in made[1100:])
+
+
 # Servers that say nothing about schemas but what their listing says.
 
 
@@ -169,9 +265,9 @@ async def test_without_a_schema_function_the_listing_counts() -> None:
             assert await status_of(app, "region", {"region": "eu"}, EU) == OK
             assert await status_of(app, "plain", {"region": "eu"}) == OK
         assert len(shop.asked) == 2
-        # Nobody is refused on the word of an old listing.
+        # Nobody is refused on the word of an old listing. The page that the tool was on will do.
         assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
-        assert len(shop.asked) == 4
+        assert [cursor for _, cursor in shop.asked] == [None, "1", "1"]
         assert await status_of(app, "region", {"region": "eu"}, (b"mcp-param-region", b"us")) == MISMATCH
         assert await status_of(app, "region", {}, EU) == MISMATCH
 
@@ -199,7 +295,7 @@ async def test_a_listing_is_good_for_a_while(monkeypatch: pytest.MonkeyPatch) ->
         shop.tools = (("region", REGION),)
         assert await status_of(app, "region", {"region": "eu"}) == OK
         later = monotonic() + LISTED_SECONDS + 1
-        monkeypatch.setattr("mcp.server.http_params.monotonic", lambda: later)
+        monkeypatch.setattr("mcp.server.http_listings.monotonic", lambda: later)
         assert await status_of(app, "region", {"region": "eu"}) == MISMATCH
 
 
@@ -207,7 +303,6 @@ async def test_a_tool_that_is_not_listed_has_no_headers() -> None:
     shop = Shop(("region", REGION))
     async with serving(shop.server) as app:
         assert await status_of(app, "hidden", {"region": "eu"}, (b"mcp-param-region", b"us")) == OK
-        assert await status_of(app, "region", {"region": "eu"}, EU) == OK
         shop.tools = (("other", PLAIN),)
         assert await status_of(app, "region", {"region": "eu"}) == OK
 

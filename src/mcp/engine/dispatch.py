@@ -137,26 +137,37 @@ class Engine(Generic[ContextT, PeerT]):
 
     async def answer(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request; it raises what `call` does."""
-        result, shape = await self._run(request, peer, exchange)
+        result, shape = await self._run(request, peer, exchange, self._role.middleware)
         if shape is None:
             return Reply(encode_response(request.id, result), None)
         return Reply(shape.to_frame(request.id, result, self._role.stamp), None)
 
-    async def call(self, request: Request, peer: PeerT, exchange: Exchange) -> bytes:
+    async def call(
+        self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any] | None = None
+    ) -> bytes:
         """Runs a request and returns its result as JSON text.
+
+        Args:
+            request: The request.
+            peer: Who it comes from.
+            exchange: The way back.
+            middleware: What wraps it, in place of what wraps every message.
 
         Raises:
             MCPError: The request is refused, by the engine or by its handler.
             Exception: What the handler raised.
         """
-        result, shape = await self._run(request, peer, exchange)
+        if middleware is None:
+            middleware = self._role.middleware
+        result, shape = await self._run(request, peer, exchange, middleware)
         return dumps(result) if shape is None else shape.to_json(result, self._role.stamp)
 
-    async def _run(self, request: Request, peer: PeerT, exchange: Exchange) -> tuple[Any, ResultShape | None]:
+    async def _run(
+        self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any]
+    ) -> tuple[Any, ResultShape | None]:
         """What the handler returned and the shape it is to have; without a shape where it has it already."""
         role = self._role
         context = role.context(request, peer, exchange)
-        middleware = role.middleware
         if middleware:
             return await contained(self._through, middleware, context, peer), None
         route = role.route(request.method, peer.version)

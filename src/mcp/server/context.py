@@ -70,7 +70,11 @@ CallNext = Callable[[ServerRequestContext[Any, Any]], Awaitable[HandlerResult]]
 
 
 class ServerMiddleware(Protocol[_MwLifespanT]):
-    """Wraps every message a server receives: `async (ctx, call_next) -> result`."""
+    """Wraps every message a server receives: `async (ctx, call_next) -> result`.
+
+    Over HTTP, a server whose tools have headers also lists them for itself, through the same middleware. An object with
+    a true attribute `received_only` is left out then: it counts or notes what clients send.
+    """
 
     async def __call__(self, ctx: ServerRequestContext[_MwLifespanT, Any], call_next: CallNext, /) -> HandlerResult:
         """Handles one message.

@@ -6,44 +6,33 @@ Specification: basic/transports/streamable-http under "Server Behavior for Custo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
+from collections.abc import Callable, Mapping
+from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from anyio import get_cancelled_exc_class
+
 from mcp.engine.dispatch import Engine
-from mcp.engine.exchange import FrameWriter, OneWayExchange
-from mcp.protocol.codec import Request, loads
+from mcp.protocol.codec import Request
 from mcp.protocol.eras import Envelope
 from mcp.protocol.headers import MCP_PARAM_HEADER_PREFIX
-from mcp.protocol.param_headers import X_MCP_HEADER_KEY, HeaderMap, check_param_headers, header_map
+from mcp.protocol.param_headers import HeaderMap, check_param_headers, header_map
 from mcp.protocol.trees import is_object
-from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPRequest
+from mcp.server.http_listings import NO_HEADERS, Call, ToolListings
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import HEADER_MISMATCH
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
 
-__all__ = ["LISTED_SECONDS", "ParamHeaderCheck"]
+__all__ = ["ParamHeaderCheck"]
 
 logger = logging.getLogger(__name__)
 
-LISTED_SECONDS: Final = 5.0
-"""How long a call that agrees with a listing is let through without a new one."""
-
 _PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower().encode()
-_ANNOTATION: Final = X_MCP_HEADER_KEY.encode()
-_MOST_PAGES: Final = 1000
-_MOST_TOOLS: Final = 100_000
-_NO_HEADERS: Final[HeaderMap] = {}
-
-
-class _Listed(NamedTuple):
-    """What a listing said of a tool, and until when that is good enough to let a call through."""
-
-    until: float
-    header_map: HeaderMap
+_LONGEST_NAME: Final = 256
+_MOST_MAPS: Final = 1000
 
 
 class _Claim(NamedTuple):
@@ -66,7 +55,7 @@ class ParamHeaderCheck:
 
     The schema of a tool comes from the server's `get_tool_input_schema`, or where it has none from its `tools/list`
     handler, asked in the name of the caller. Since that may cost much, a call that agrees with what the handler said a
-    few seconds ago asks no more; none is refused on the word of an old listing.
+    few seconds ago asks no more; none is refused on the word of an old listing, unless there is no new one to be had.
 
     Args:
         server: The server.
@@ -75,9 +64,8 @@ class ParamHeaderCheck:
 
     def __init__(self, server: Server[Any], engine: Engine[Any, Any]) -> None:
         self._server = server
-        self._engine = engine
+        self._listings = ToolListings(server, engine)
         self._maps: dict[str, tuple[Any, HeaderMap]] = {}
-        self._listed: dict[str, _Listed] = {}
 
     async def check(self, http: HTTPRequest, call: Request, envelope: Envelope) -> None:
         """Lets a call through, or not. Without a schema there is nothing to hold against it.
@@ -100,90 +88,66 @@ class ParamHeaderCheck:
         given = [pair for pair in http.scope["headers"] if pair[0].startswith(_PREFIX)]
         if not arguments and not given:
             return
-        problem = await self._problem(tool, _Claim(arguments, given), http, call, envelope)
+        problem = await self._problem(_Claim(arguments, given), Call(tool, http, call, envelope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
 
-    async def _problem(
-        self, tool: str, claim: _Claim, http: HTTPRequest, call: Request, envelope: Envelope
-    ) -> str | None:
+    async def _problem(self, claim: _Claim, call: Call) -> str | None:
         look_up = self._server.get_tool_input_schema
         if look_up is not None:
-            return claim.problem(self._looked_up(look_up, tool))
+            return claim.problem(self._looked_up(look_up, call.tool))
         if self._server.get_request_handler("tools/list") is None:
             return None
-        known = self._listed.get(tool)
-        if known is not None:
-            problem = claim.problem(known.header_map)
-            now = monotonic()
-            if problem is None and now < known.until:
+        known = self._listings.known(call)
+        problem = None if known is None else claim.problem(known.header_map)
+        if known is not None and problem is None:
+            if known.fresh:
                 return None
-            if problem is None:
-                # One call asks; those that come meanwhile go by what is known.
-                self._listed[tool] = known._replace(until=now + LISTED_SECONDS)
+            # One call asks; those that come meanwhile go by what is known.
+            self._listings.prolong(call)
         try:
-            return claim.problem(await self._listed_anew(tool, http, call, envelope))
-        except Exception:
-            logger.exception("tools/list failed, so the headers of a call to %r go unchecked", tool)
-            return None
+            return claim.problem(await self._listings.ask(call))
+        except get_cancelled_exc_class():
+            if known is not None and problem is None:
+                # Clients that always hang up would keep it from ever being listed anew.
+                self._listings.prolong(call, 0)
+            raise
+        except Exception as failure:
+            # An `MCPError` is an answer, and has no more to tell than its text.
+            logger.error(
+                "tools/list failed, so the headers of a call to %.100r %s: %s",
+                call.tool,
+                "go unchecked" if known is None else "are held against an older listing",
+                failure,
+                exc_info=not isinstance(failure, MCPError),
+            )
+            return problem
 
     def _looked_up(self, look_up: Callable[[str], Mapping[str, Any] | None], tool: str) -> HeaderMap:
+        known = self._maps.get(tool)
         try:
-            schema = look_up(tool)
-            known = self._maps.get(tool)
+            schema = _checked(look_up(tool))
             if known is not None and known[0] is schema:
                 return known[1]
-            found = header_map(schema)
+            found = NO_HEADERS if schema is None else header_map(dict(schema))
         except Exception:
-            logger.exception("get_tool_input_schema failed, so the headers of a call to %r go unchecked", tool)
-            return _NO_HEADERS
-        if schema is not None:
+            logger.exception(
+                "get_tool_input_schema failed, so the headers of a call to %.100r %s",
+                tool,
+                "go unchecked" if known is None else "are held against an older schema",
+            )
+            return NO_HEADERS if known is None else known[1]
+        if schema is not None and len(tool) <= _LONGEST_NAME:
+            # Clients choose names, and some servers have a schema for any.
+            if known is None and len(self._maps) >= _MOST_MAPS:
+                del self._maps[next(iter(self._maps))]
             self._maps[tool] = schema, found
         return found
 
-    async def _listed_anew(self, tool: str, http: HTTPRequest, call: Request, envelope: Envelope) -> HeaderMap:
-        """Lists the tools as the caller would, until the one is found. What is not listed has no headers."""
-        meta = (call.params or {}).get("_meta")
-        exchange = _Unheard(HTTPOrigin(http.scope, http.receive, http.body))
-        cursor: Any = None
-        seen: set[Any] = set()
-        while len(seen) < _MOST_PAGES and cursor not in seen:
-            seen.add(cursor)
-            until = monotonic() + LISTED_SECONDS
-            params = {"_meta": meta} if cursor is None else {"_meta": meta, "cursor": cursor}
-            page = await self._engine.call(Request(call.id, "tools/list", params), envelope, exchange)
-            found, cursor = _read(page)
-            if len(self._listed) > _MOST_TOOLS:
-                self._listed.clear()
-            self._listed.update({name: _Listed(until, header_map) for name, header_map in found.items()})
-            if tool in found:
-                return found[tool]
-            if cursor is None:
-                break
-        self._listed.pop(tool, None)
-        return _NO_HEADERS
 
-
-def _read(page: bytes) -> tuple[dict[str, HeaderMap], Any]:
-    """The tools on a page with their headers, and the cursor of the next page."""
-    listing = loads(page)
-    # Most catalogues have no annotations at all, and then no schema needs to be looked at.
-    read: Callable[[Any], HeaderMap] = header_map if _ANNOTATION in page else lambda schema: _NO_HEADERS
-    return {tool["name"]: read(tool["inputSchema"]) for tool in listing["tools"]}, listing.get("nextCursor")
-
-
-class _Unheard(OneWayExchange):
-    """The way back of a listing that no client asked for: nowhere."""
-
-    __slots__ = ()
-
-    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
-        """Drops a notification."""
-
-    def open_stream(self, end: Callable[[], None]) -> FrameWriter:
-        """See `Exchange.open_stream`. What is sent is dropped."""
-        return _drop
-
-
-async def _drop(frames: Sequence[bytes]) -> None:
-    """Sends nothing."""
+def _checked(schema: Any) -> Mapping[str, Any] | None:
+    if schema is None or isinstance(schema, Mapping):
+        return schema  # pyright: ignore[reportUnknownVariableType]
+    if iscoroutine(schema):
+        schema.close()
+    raise TypeError(f"get_tool_input_schema must return a schema or None, got {type(schema).__name__}")

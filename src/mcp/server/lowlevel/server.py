@@ -11,6 +11,7 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from pydantic import BaseModel
@@ -80,6 +81,15 @@ async def _ping(ctx: ServerRequestContext[Any], params: types.RequestParams | No
     return types.EmptyResult()
 
 
+def _check_look_up(look_up: Any) -> None:
+    if look_up is None:
+        return
+    if not callable(look_up):
+        raise TypeError(f"get_tool_input_schema must be a function of a tool's name, got {type(look_up).__name__}")
+    if iscoroutinefunction(look_up) or iscoroutinefunction(type(look_up).__call__):
+        raise TypeError("get_tool_input_schema must be a plain function, got a coroutine function")
+
+
 _INITIALIZE_RESERVED = (
     "'initialize' is handled by the server runner and cannot be overridden; "
     "use Server.middleware to observe or wrap initialization"
@@ -124,7 +134,8 @@ class Server(Generic[LifespanResultT]):
 
     Raises:
         ValueError: `cache_hints` names a method whose results are not cacheable.
-        TypeError: `cache_hints` holds something that is not a `CacheHint`.
+        TypeError: `cache_hints` holds something that is not a `CacheHint`, or `get_tool_input_schema` is no plain
+            function.
     """
 
     def __init__(
@@ -213,6 +224,8 @@ class Server(Generic[LifespanResultT]):
         _warn_of_deprecated(on_set_logging_level, on_roots_list_changed, on_progress)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "get_tool_input_schema":
+            _check_look_up(value)
         # The identity is encoded once and stamped on every result, so a change of any attribute drops that copy.
         object.__setattr__(self, name, value)
         if name != "_stamp":

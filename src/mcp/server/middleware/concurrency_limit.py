@@ -29,6 +29,9 @@ class ConcurrencyLimit:
         TypeError: `methods` is a single string.
     """
 
+    received_only = True
+    """Only for what clients send: see `ServerMiddleware`."""
+
     def __init__(self, limit: int, *, key: CallerKey = caller, methods: Collection[str] | None = None) -> None:
         if limit < 1:
             raise ValueError(f"limit must be positive, got {limit!r}")

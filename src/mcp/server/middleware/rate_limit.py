@@ -37,6 +37,9 @@ class RateLimit:
         TypeError: `methods` is a single string.
     """
 
+    received_only = True
+    """Only for what clients send: see `ServerMiddleware`."""
+
     def __init__(
         self,
         requests: int,

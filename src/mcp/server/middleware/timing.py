@@ -31,6 +31,9 @@ class Timing:
         clock: The time in seconds.
     """
 
+    received_only = True
+    """Only for what clients send: see `ServerMiddleware`."""
+
     def __init__(self, report: Report, *, clock: Callable[[], float] = perf_counter) -> None:
         self._report = report
         self._clock = clock

@@ -15,6 +15,9 @@ class OpenTelemetryMiddleware:
     installs a tracer provider it does nothing, and a server with no other middleware is as fast as one with none.
     """
 
+    received_only = True
+    """Only for what clients send: see `ServerMiddleware`."""
+
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext, /) -> HandlerResult:
         """Handles one message; see `ServerMiddleware`."""
         tracer = current_tracer()

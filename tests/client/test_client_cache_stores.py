@@ -422,6 +422,12 @@ def test_memory_cannot_hold_less_than_nothing() -> None:
         InMemoryResponseCacheStore(max_entries=-1)
 
 
+@pytest.mark.parametrize("max_entries", [1.5, True, "many"])
+def test_memory_is_counted_in_whole_entries(max_entries: Any) -> None:
+    with pytest.raises(TypeError, match=r"^max_entries must be a whole number, got "):
+        InMemoryResponseCacheStore(max_entries=max_entries)
+
+
 async def test_a_store_in_memory_may_be_shared_too() -> None:
     shelf, store, clock = Shelf(), InMemoryResponseCacheStore(), Clock()
     config = CacheConfig(store=store, partition="ann", target_id="shelf", clock=clock)

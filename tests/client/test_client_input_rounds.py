@@ -241,6 +241,21 @@ async def test_a_client_that_allows_no_rounds_raises_at_the_first_question() -> 
     assert len(clerk.rounds) == 1
 
 
+@pytest.mark.parametrize(
+    ("rounds", "error", "complaint"),
+    [
+        (-1, ValueError, "must be >= 0, got -1"),
+        (1.5, TypeError, "must be a whole number, got 1.5"),
+        ("x", TypeError, "must be a whole number, got 'x'"),
+        (None, TypeError, "must be a whole number, got None"),
+        (True, TypeError, "must be a whole number, got True"),
+    ],
+)
+def test_rounds_are_counted_from_nothing_on(rounds: Any, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=f"^input_required_max_rounds {complaint}$"):
+        Client(Server("clerk"), input_required_max_rounds=rounds)
+
+
 # Refusals and failures.
 
 

@@ -351,8 +351,9 @@ async def test_a_configuration_is_checked(options: dict[str, Any], complaint: st
     ],
 )
 async def test_and_so_is_what_it_is_made_of(options: dict[str, Any], complaint: str) -> None:
+    options = {"partition": "ann", **options}
     with pytest.raises(TypeError, match=complaint):
-        CacheConfig(**{"partition": "ann", **options})
+        CacheConfig(**options)
 
 
 NOTHING_KEPT = """

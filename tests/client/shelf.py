@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import anyio
+
 from mcp import MCPError, types
 from mcp.client import CacheConfig, CacheEntry, CacheKey, ResponseCacheStore
 from mcp.server import Server, ServerRequestContext
@@ -98,27 +100,31 @@ class Clock:
 
 @dataclass
 class Journal:
-    """A store that notes what is done to it, and fails where a test says so."""
+    """A store that notes what is done to it, and fails or hangs where a test says so."""
 
     entries: dict[CacheKey, CacheEntry] = field(default_factory=dict[CacheKey, CacheEntry])
     done: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     fails: set[str] = field(default_factory=set[str])
+    hangs: set[str] = field(default_factory=set[str])
+    failure: type[BaseException] = OSError
 
-    def _note(self, deed: str, key: CacheKey) -> None:
+    async def _note(self, deed: str, key: CacheKey) -> None:
         self.done.append((deed, key.method, key.params_key))
         if deed in self.fails:
-            raise OSError(f"the disk is full: {deed}")
+            raise self.failure(f"the disk is full: {deed}")
+        if deed in self.hangs:
+            await anyio.sleep_forever()
 
     async def get(self, key: CacheKey) -> CacheEntry | None:
-        self._note("get", key)
+        await self._note("get", key)
         return self.entries.get(key)
 
     async def set(self, key: CacheKey, entry: CacheEntry) -> None:
-        self._note("set", key)
+        await self._note("set", key)
         self.entries[key] = entry
 
     async def delete(self, key: CacheKey) -> None:
-        self._note("delete", key)
+        await self._note("delete", key)
         self.entries.pop(key, None)
 
     async def clear(self) -> None:

@@ -1,5 +1,6 @@
 """The response cache of `Client`: what is kept and for how long, and what asks the server anyway."""
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import pytest
 from shelf import LAST_CURSOR, Clock, Shelf
 
 from mcp import Client, MCPError, types
-from mcp.client import CacheConfig, InputRequiredRoundsExceededError
+from mcp.client import CacheConfig, InMemoryResponseCacheStore, InputRequiredRoundsExceededError
 from mcp.client.caching import MAX_TTL_MS
 
 pytestmark = pytest.mark.anyio
@@ -333,6 +334,25 @@ async def test_the_default_can_be_looked_at() -> None:
 )
 async def test_a_configuration_is_checked(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
+        CacheConfig(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"default_ttl_ms": "x"}, "default_ttl_ms must be a whole number, got 'x'"),
+        ({"default_ttl_ms": math.inf}, "default_ttl_ms must be a whole number, got inf"),
+        ({"default_ttl_ms": True}, "default_ttl_ms must be a whole number, got True"),
+        ({"partition": 5}, "partition must be a str, got 5"),
+        ({"target_id": 5}, "target_id must be a str, got 5"),
+        ({"clock": 5}, "clock must be a function that returns seconds since the epoch, got 5"),
+        ({"store": object()}, "store must be a ResponseCacheStore, with get, set and delete, got object"),
+        ({"store": InMemoryResponseCacheStore}, "got the class InMemoryResponseCacheStore"),
+    ],
+)
+async def test_and_so_is_what_it_is_made_of(options: dict[str, Any], complaint: str) -> None:
+    options = {"partition": "ann", **options}
+    with pytest.raises(TypeError, match=complaint):
         CacheConfig(**options)
 
 

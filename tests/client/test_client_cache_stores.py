@@ -1,8 +1,10 @@
 """Stores of one's own behind the response cache: whose results they hold, and what becomes of a call when they fail."""
 
+import asyncio
 import hashlib
 import json
 import logging
+import sys
 from typing import Any, cast
 
 import anyio
@@ -10,8 +12,9 @@ import pytest
 from shelf import Clock, Journal, Shelf, shared
 
 from mcp import Client, types
-from mcp.client import CacheConfig, CacheEntry, CacheKey, InMemoryResponseCacheStore
+from mcp.client import CacheConfig, CacheEntry, CacheKey, InMemoryResponseCacheStore, response_cache
 from mcp.client.cache_setup import open_cache
+from mcp.client.response_cache import ClientResponseCache
 from mcp.client.stdio import StdioServerParameters
 
 pytestmark = pytest.mark.anyio
@@ -23,6 +26,20 @@ async def listed(server: Any, config: CacheConfig, **options: Any) -> types.List
     """What a new client is told."""
     async with Client(server, cache=config, **options) as client:
         return await client.list_tools()
+
+
+def cache_of(store: Journal, **limits: Any) -> ClientResponseCache:
+    """A cache whose limits a test sets."""
+    return ClientResponseCache(
+        store=store,
+        partition="ann",
+        arm_id="shelf",
+        default_ttl_ms=0,
+        clock=Clock(),
+        share_public=False,
+        negotiated_version=lambda: "2026-07-28",
+        **limits,
+    )
 
 
 # Who is served what.
@@ -206,6 +223,93 @@ async def test_a_store_that_fails_fails_no_call(fails: str, caplog: pytest.LogCa
     assert "the disk is full" in caplog.text
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 cannot tell who cancelled")
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("fails", ["get", "set", "delete"])
+async def test_a_store_that_cancels_itself_fails_no_call(fails: str, caplog: pytest.LogCaptureFixture) -> None:
+    shelf, store = (
+        Shelf(news=[("notifications/tools/list_changed", None)]),
+        Journal(fails={fails}, failure=asyncio.CancelledError),
+    )
+    async with Client(shelf.server(), cache=shared(store)) as client:
+        for mode in ("use", "refresh"):
+            await client.list_tools(cache_mode=mode)
+        await client.call_tool("tool 1")
+    deed = {"get": "read from", "set": "write to", "delete": "delete from"}[fails]
+    assert f"could not {deed} the store of the response cache" in caplog.text
+
+
+@pytest.mark.parametrize("fails", ["get", "set", "delete"])
+async def test_a_store_that_hangs_is_left_alone_for_a_while(
+    fails: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_cache, "REST_SECONDS", 0.2)
+    store = Journal(hangs={fails})
+    cache = cache_of(store, store_cleanup_timeout=0.05)
+    result = types.ListToolsResult(tools=[], ttl_ms=60_000)
+
+    async def use() -> None:
+        assert await cache.read("tools/list", "") is None
+        await cache.write("tools/list", "", result, cache.capture("tools/list", ""), "use")
+        await cache.evict_method("tools/list")
+
+    with anyio.fail_after(PATIENCE):
+        await use()
+        done = len(store.done)
+        await use()
+        assert len(store.done) == done
+        await anyio.sleep(0.25)
+        await use()
+    assert len(store.done) > done
+    assert [deed for deed, _, _ in store.done].count(fails) == 2
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "it took longer than 0.05 seconds, and is left alone for 0.2 now" in caplog.text
+
+
+@pytest.mark.parametrize("troubled", ["fails", "hangs"])
+async def test_what_could_not_be_deleted_is_not_served(troubled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_cache, "REST_SECONDS", 0.1)
+    store = Journal()
+    cache = cache_of(store, store_cleanup_timeout=0.05)
+    result = types.ListToolsResult(tools=[], ttl_ms=60_000)
+    await cache.write("tools/list", "", result, cache.capture("tools/list", ""), "use")
+    assert await cache.read("tools/list", "") == result
+    setattr(store, troubled, {"delete"})
+    await cache.evict_method("tools/list")
+    assert await cache.read("tools/list", "") is None
+    assert len(store.entries) == 1
+    setattr(store, troubled, set())
+    await anyio.sleep(0.15)
+    assert await cache.read("tools/list", "") is None
+    assert store.entries == {}
+    await cache.write("tools/list", "", result, cache.capture("tools/list", ""), "use")
+    assert await cache.read("tools/list", "") == result
+
+
+async def test_what_was_written_since_is_served() -> None:
+    store = Journal(fails={"delete"})
+    cache = cache_of(store)
+    await cache.evict_method("tools/list")
+    store.fails = set()
+    result = types.ListToolsResult(tools=[], ttl_ms=60_000)
+    await cache.write("tools/list", "", result, cache.capture("tools/list", ""), "refresh")
+    assert await cache.read("tools/list", "") == result
+
+
+async def test_not_every_deletion_that_failed_is_remembered() -> None:
+    store = Journal(fails={"delete"})
+    cache = cache_of(store, generation_map_cap=4)
+    for number in range(9):
+        await cache.evict_key("resources/read", f"book://{number}")
+    store.fails = set()
+    store.done = []
+    for number in range(9):
+        await cache.read("resources/read", f"book://{number}")
+    deleted = [uri for deed, _, uri in store.done if deed == "delete"]
+    assert deleted == ["book://7"] * 2 + ["book://8"] * 2
+
+
 async def test_a_write_that_failed_leaves_nothing_half_done() -> None:
     shelf, store = Shelf(), Journal()
     async with Client(shelf.server(), cache=shared(store)) as client:
@@ -316,6 +420,12 @@ async def test_memory_of_nothing_keeps_nothing() -> None:
 def test_memory_cannot_hold_less_than_nothing() -> None:
     with pytest.raises(ValueError, match=r"^max_entries must be >= 0, got -1$"):
         InMemoryResponseCacheStore(max_entries=-1)
+
+
+@pytest.mark.parametrize("max_entries", [1.5, True, "many"])
+def test_memory_is_counted_in_whole_entries(max_entries: Any) -> None:
+    with pytest.raises(TypeError, match=r"^max_entries must be a whole number, got "):
+        InMemoryResponseCacheStore(max_entries=max_entries)
 
 
 async def test_a_store_in_memory_may_be_shared_too() -> None:

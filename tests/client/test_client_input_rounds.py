@@ -1,5 +1,7 @@
 """Calls that the server answers in several rounds: `Client` gives it what the callbacks answer, and asks again."""
 
+import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +140,26 @@ async def test_the_questions_of_a_round_are_answered_at_the_same_time() -> None:
     assert clerk.rounds[1][0] == {"a": {"action": "decline"}, "b": {"action": "decline"}}
 
 
+async def test_of_very_many_questions_a_hundred_are_answered_at_a_time() -> None:
+    open_now = most = 0
+
+    async def count(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        nonlocal open_now, most
+        open_now += 1
+        most = max(most, open_now)
+        await anyio.sleep(0)
+        open_now -= 1
+        return types.ElicitResult(action="accept", content={"answer": params.message})
+
+    clerk = Clerk(until_answered({f"k{number}": question(f"q{number}") for number in range(250)}))
+    async with Client(clerk.server, elicitation_callback=count) as client:
+        with anyio.fail_after(PATIENCE):
+            await client.call_tool("register")
+    answers = clerk.rounds[1][0]
+    assert answers == {f"k{n}": {"action": "accept", "content": {"answer": f"q{n}"}} for n in range(250)}
+    assert most == 100
+
+
 async def test_a_callback_learns_which_question_it_answers() -> None:
     seen: list[ClientRequestContext] = []
 
@@ -219,6 +241,21 @@ async def test_a_client_that_allows_no_rounds_raises_at_the_first_question() -> 
     assert len(clerk.rounds) == 1
 
 
+@pytest.mark.parametrize(
+    ("rounds", "error", "complaint"),
+    [
+        (-1, ValueError, "must be >= 0, got -1"),
+        (1.5, TypeError, "must be a whole number, got 1.5"),
+        ("x", TypeError, "must be a whole number, got 'x'"),
+        (None, TypeError, "must be a whole number, got None"),
+        (True, TypeError, "must be a whole number, got True"),
+    ],
+)
+def test_rounds_are_counted_from_nothing_on(rounds: Any, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=f"^input_required_max_rounds {complaint}$"):
+        Client(Server("clerk"), input_required_max_rounds=rounds)
+
+
 # Refusals and failures.
 
 
@@ -267,6 +304,84 @@ async def test_what_a_callback_raises_reaches_the_caller_as_it_is(questions: int
     async with Client(clerk.server, elicitation_callback=fail) as client:
         with anyio.fail_after(PATIENCE), pytest.raises(LookupError, match="no such user"):
             await client.call_tool("register")
+
+
+ON_ASYNCIO = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+async def await_a_cancelled_task() -> None:
+    task = asyncio.create_task(asyncio.sleep(PATIENCE))
+    task.cancel()
+    await task
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize(
+    "questions",
+    [
+        pytest.param(1, marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 cannot tell who cancelled")),
+        2,
+        3,
+    ],
+)
+async def test_a_callback_that_cancels_itself_is_named_and_so_is_its_question(questions: int) -> None:
+    async def fail(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        if params.message == "q0":
+            await await_a_cancelled_task()
+        return types.ElicitResult(action="decline")
+
+    clerk = Clerk(until_answered({f"k{number}": question(f"q{number}") for number in range(questions)}))
+    async with Client(clerk.server, elicitation_callback=fail) as client:
+        with anyio.fail_after(PATIENCE), pytest.raises(RuntimeError) as raised:
+            await client.call_tool("register")
+        assert str(raised.value) == (
+            "no answer to the server's question 'k0' (elicitation/create): elicitation_callback cancelled itself"
+        )
+        assert len(clerk.rounds) == 1
+
+
+async def test_and_so_it_is_if_it_raises_what_is_no_exception() -> None:
+    class Exit(BaseException):
+        pass
+
+    async def fail(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        raise Exit("enough")
+
+    clerk = Clerk(until_answered({"name": question("name?"), "age": question("age?")}))
+    async with Client(clerk.server, elicitation_callback=fail) as client:
+        with pytest.raises(RuntimeError, match=r"question 'name' .*: elicitation_callback raised Exit\('enough'"):
+            await client.call_tool("register")
+
+
+async def test_a_callback_may_leave_the_program() -> None:
+    async def leave(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        raise SystemExit(3)
+
+    clerk = Clerk(until_answered({"name": question("name?")}))
+    async with Client(clerk.server, elicitation_callback=leave) as client:
+        with pytest.raises(SystemExit) as raised:
+            await client.call_tool("register")
+    assert raised.value.code == 3
+
+
+@ON_ASYNCIO
+@pytest.mark.parametrize("questions", [1, 2])
+async def test_a_cancellation_from_outside_goes_through(questions: int) -> None:
+    asked = anyio.Event()
+
+    async def never(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    clerk = Clerk(until_answered({f"k{number}": question("q") for number in range(questions)}))
+    async with Client(clerk.server, elicitation_callback=never) as client:
+        call = asyncio.create_task(client.call_tool("register"))
+        with anyio.fail_after(PATIENCE):
+            await asked.wait()
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Results that are not what the client expected: kinds it does not know, requests for input, and what does not fit."""
 
+from functools import partial
 from typing import Any, Literal
 
 import house
@@ -139,6 +140,14 @@ async def test_a_malformed_request_for_input_is_a_validation_error() -> None:
     async with Client(saying("tools/call", broken)) as client:
         with pytest.raises(ValidationError):
             await client.session.call_tool("add", allow_input_required=True)
+
+
+async def test_a_request_for_input_that_asks_for_nothing_is_malformed() -> None:
+    server = saying("tools/call", {"resultType": "input_required"})
+    async with Client(server) as client:
+        for call in (client.call_tool, partial(client.session.call_tool, allow_input_required=True)):
+            with pytest.raises(MalformedResultError, match="must hold inputRequests or requestState"):
+                await call("add")
 
 
 async def test_answers_and_state_travel_with_the_next_try() -> None:

@@ -176,6 +176,12 @@ def test_a_hint_does_not_last_less_than_nothing() -> None:
         CacheHint(ttl_ms=-1)
 
 
+@pytest.mark.parametrize("ttl_ms", [1.5, 1000.0, float("nan"), float("inf"), True, "1000", None])
+def test_a_hint_is_in_whole_milliseconds(ttl_ms: Any) -> None:
+    with pytest.raises(TypeError, match=r"^ttl_ms must be a whole number, got "):
+        CacheHint(ttl_ms=ttl_ms)
+
+
 def test_a_hint_is_public_or_private() -> None:
     with pytest.raises(ValueError, match="scope must be 'public' or 'private', got 'shared'"):
         CacheHint(scope="shared")  # pyright: ignore[reportArgumentType]

@@ -11,13 +11,14 @@ from mcp.protocol.results import InvalidResultError, plain
 from mcp.shared.exceptions import MCPError
 from mcp.types.methods import METHODS
 
-__all__ = ["checked_answer"]
+__all__ = ["CALLBACKS", "checked_answer"]
 
-_CALLBACKS: Final = {
+CALLBACKS: Final = {
     "sampling/createMessage": "sampling_callback",
     "elicitation/create": "elicitation_callback",
     "roots/list": "list_roots_callback",
 }
+"""The argument of a client that answers each question."""
 
 
 def checked_answer(method: str, answer: object) -> BaseModel:
@@ -44,4 +45,4 @@ def checked_answer(method: str, answer: object) -> BaseModel:
             except ValidationError:
                 continue
     expected = ", ".join(model.__name__ for model in models)
-    raise InvalidResultError(f"{_CALLBACKS[method]} must return {expected} or ErrorData, got {answer!r:.200}")
+    raise InvalidResultError(f"{CALLBACKS[method]} must return {expected} or ErrorData, got {answer!r:.200}")

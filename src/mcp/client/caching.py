@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from mcp.shared._checks import check_whole
+
 if TYPE_CHECKING:
     from mcp.client.response_cache import ClientResponseCache as ClientResponseCache
 
@@ -96,12 +98,12 @@ class InMemoryResponseCacheStore:
         max_entries: How many are kept; 0 keeps none.
 
     Raises:
-        ValueError: `max_entries` is negative.
+        TypeError: `max_entries` is no whole number.
+        ValueError: It is negative.
     """
 
     def __init__(self, *, max_entries: int = 1024) -> None:
-        if max_entries < 0:
-            raise ValueError(f"max_entries must be >= 0, got {max_entries!r}")
+        check_whole("max_entries", max_entries)
         self._max_entries = max_entries
         self._entries: dict[CacheKey, CacheEntry] = {}
 
@@ -147,6 +149,8 @@ class CacheConfig:
             that is wrong about one of them then shows it to everybody.
 
     Raises:
+        TypeError: `default_ttl_ms` is no whole number, `partition` or `target_id` no text, `clock` cannot be called, or
+            `store` lacks what is asked of one.
         ValueError: `default_ttl_ms` is negative, `target_id` is empty, or there is a store and no partition.
     """
 
@@ -158,8 +162,8 @@ class CacheConfig:
     share_public: bool = False
 
     def __post_init__(self) -> None:
-        if self.default_ttl_ms < 0:
-            raise ValueError(f"default_ttl_ms must be >= 0, got {self.default_ttl_ms!r}")
+        check_whole("default_ttl_ms", self.default_ttl_ms)
+        self._check_types()
         if self.target_id == "":
             raise ValueError("target_id must not be empty: leave it out, or name the server")
         if self.store is not None and not self.partition:
@@ -167,6 +171,18 @@ class CacheConfig:
                 "a store that may be shared needs a partition: CacheConfig(store=..., partition=...), "
                 "with one partition for each principal"
             )
+
+    def _check_types(self) -> None:
+        store: Any = self.store
+        lacks = [name for name in ("get", "set", "delete") if not callable(getattr(store, name, None))]
+        if store is not None and (lacks or isinstance(store, type)):
+            got = f"the class {store.__name__}" if isinstance(store, type) else type(store).__name__
+            raise TypeError(f"store must be a ResponseCacheStore, with get, set and delete, got {got}")
+        for name, text in (("partition", self.partition), ("target_id", self.target_id or "")):
+            if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{name} must be a str, got {text!r}")
+        if not callable(self.clock):
+            raise TypeError(f"clock must be a function that returns seconds since the epoch, got {self.clock!r}")
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
 from mcp.engine.supervisor import Held
+from mcp.shared._checks import check_whole
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ class Client(CacheableVerbs):
         tracing: Whether requests get a span and carry its context, once the program has an OpenTelemetry provider.
 
     Raises:
-        ValueError: `mode`, `log_level` or `validate_output` is not one of the above, or `cache` has a store, and
-            nothing says what server the results there are from.
-        TypeError: `cache` is no `CacheConfig`.
+        ValueError: `mode`, `log_level` or `validate_output` is not one of the above, `input_required_max_rounds` is
+            negative, or `cache` has a store, and nothing says what server the results there are from.
+        TypeError: `cache` is no `CacheConfig`, or `input_required_max_rounds` no whole number.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -123,6 +124,7 @@ class Client(CacheableVerbs):
         if self.extensions:
             raise NotImplementedError("client extensions are not part of this version of the library yet")
         check_cache(self.cache, self.server)
+        check_whole("input_required_max_rounds", self.input_required_max_rounds)
         if self.validate_output not in ("error", "warn", "off"):
             raise ValueError(f"validate_output must be 'error', 'warn' or 'off', got {self.validate_output!r}")
         if self.log_level is not None and self.log_level not in get_args(types.LoggingLevel):

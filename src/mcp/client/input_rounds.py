@@ -11,8 +11,9 @@ import anyio
 from pydantic import BaseModel
 
 from mcp import types
-from mcp.client.answers import checked_answer
+from mcp.client.answers import CALLBACKS, checked_answer
 from mcp.client.callbacks import ClientRequestContext
+from mcp.engine.isolation import HandlerExit, contained
 from mcp.protocol.results import InvalidResultError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ ResultT = TypeVar("ResultT", bound=BaseModel)
 
 FIRST_PAUSE_SECONDS: Final = 0.05
 LONGEST_PAUSE_SECONDS: Final = 0.25
+MOST_AT_ONCE: Final = 100
+"""How many questions of one round are answered at a time: how many there are is up to the server."""
 
 
 class InputRequiredRoundsExceededError(RuntimeError):
@@ -73,6 +76,7 @@ async def in_rounds(
     Raises:
         InputRequiredRoundsExceededError: It asked more often.
         MCPError: It answered with an error, or a callback refused with one.
+        RuntimeError: A callback ended with a cancellation that nobody had asked for.
     """
     result = await once(input_responses=input_responses, request_state=request_state)
     if isinstance(result, types.InputRequiredResult):
@@ -108,33 +112,51 @@ async def further_rounds(
 
 
 async def _answers(session: ClientSession, questions: types.InputRequests) -> types.InputResponses:
-    """Answers all questions of a round at once; the first that fails ends the others, and is raised as it is."""
+    """Answers the questions of a round at once; the first that fails ends the others, and is raised as it is."""
     if len(questions) == 1:
         [(key, question)] = questions.items()
         return {key: await _answer(session, key, question)}
     answers: types.InputResponses = {}
     failures: list[Exception] = []
+    waiting = iter(questions.items())
 
-    async def answer(key: str, question: types.InputRequest) -> None:
+    async def answer() -> None:
         try:
-            answers[key] = await _answer(session, key, question)
+            for key, question in waiting:
+                answers[key] = await _answer(session, key, question)
         except Exception as failure:
             failures.append(failure)
             group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
-        for key, question in questions.items():
-            group.start_soon(answer, key, question)
+        for _ in range(min(len(questions), MOST_AT_ONCE)):
+            group.start_soon(answer)
     if failures:
         raise failures[0]
+    for key, question in questions.items():
+        # Python 3.10 cannot tell such a callback from a task that somebody cancelled, so the group takes it for one.
+        if key not in answers:
+            raise _without_answer(key, question, "cancelled itself")
     return {key: answers[key] for key in questions}
 
 
 async def _answer(session: ClientSession, key: str, question: types.InputRequest) -> types.InputResponse:
     meta = question.params.meta if question.params is not None else None
     context = ClientRequestContext(session=session, request_id=key, meta=meta)
-    answer = await session.dispatch_input_request(context, question)
     try:
+        answer = await contained(session.dispatch_input_request, context, question)
         return cast("types.InputResponse", checked_answer(question.method, answer))
+    except HandlerExit as exit_:
+        cause = exit_.__cause__
+        if isinstance(cause, SystemExit):
+            # The callback runs within its own program's call, which may be left like that.
+            raise cause from None
+        deed = "cancelled itself" if isinstance(cause, anyio.get_cancelled_exc_class()) else f"raised {cause!r:.200}"
+        raise _without_answer(key, question, deed) from cause
     except InvalidResultError as error:
         raise TypeError(str(error)) from None
+
+
+def _without_answer(key: str, question: types.InputRequest, deed: str) -> RuntimeError:
+    callback = CALLBACKS[question.method]
+    return RuntimeError(f"no answer to the server's question {key!r} ({question.method}): {callback} {deed}")

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import anyio
 
 from mcp.client.caching import MAX_TTL_MS, CacheEntry, CacheKey, InMemoryResponseCacheStore, ResponseCacheStore
+from mcp.engine.isolation import contained
 from mcp.types.base import CacheableResult
 from mcp.types.methods import METHODS
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientResponseCache"]
 
+T = TypeVar("T")
+
 logger = logging.getLogger("mcp.client.caching")
+
+REST_SECONDS: Final = 30.0
+"""How long a store is left alone that took too long: every call that asked it would take as long."""
 
 _LISTINGS_CHANGED_BY: Mapping[str, tuple[str, ...]] = {
     "notifications/tools/list_changed": ("tools/list",),
@@ -37,7 +43,8 @@ class ClientResponseCache:
     """The cache of one `Client`, in a store that others may use as well.
 
     A result is kept in one of two places, the private or the public one. An entry says for which protocol version it
-    is, so that one of another version is never served.
+    is, so that one of another version is never served. What could not be deleted is remembered: it is not served, and
+    deleted before its place is read again.
 
     Args:
         store: Where results are kept.
@@ -47,10 +54,10 @@ class ClientResponseCache:
         clock: What time it is, in seconds since the epoch.
         share_public: Whether public results are shared by all partitions.
         negotiated_version: The protocol version that is spoken; None before it is settled.
-        generation_map_cap: How many keys' evictions are watched for while they are fetched. Results of a key that is
-            no longer watched are not kept.
-        store_cleanup_timeout: How long the store may take, in seconds, before it counts as failing. A deletion goes
-            on until then even if its caller is cancelled.
+        generation_map_cap: How many keys' evictions are watched for while they are fetched, and how many deletions
+            are remembered that failed. Results of a key that is no longer watched are not kept.
+        store_cleanup_timeout: How long the store may take, in seconds, before it counts as failing and is left alone
+            for `REST_SECONDS`. A deletion goes on until then even if its caller is cancelled.
     """
 
     def __init__(
@@ -80,6 +87,8 @@ class ClientResponseCache:
         self._next_generation = count()
         self._places: dict[str, tuple[str, str]] = {}
         self._failed: set[str] = set()
+        self._rests_until = -math.inf
+        self._undeleted: dict[CacheKey, None] = {}
 
     async def read(self, method: str, params_key: str) -> CacheableResult | None:
         """A fresh result, if one is kept; a copy, which its caller may change.
@@ -89,16 +98,21 @@ class ClientResponseCache:
             params_key: What of the params it depends on.
         """
         version = self._negotiated_version()
-        if version is None or self._holds_nothing():
+        if version is None or self._holds_nothing() or self._rests():
             return None
-        private, public = self._keys(method, params_key, version)
+        keys = self._keys(method, params_key, version)
+        for key in keys:
+            if key in self._undeleted and not await self._delete(key):
+                return None
         try:
-            with self._limit():
-                result = await self._fresh(private, "private")
-                return await self._fresh(public, "public") if result is None else result
+            return await self._in_time(self._freshest, *keys)
         except Exception:
             self._note_failure("read from")
             return None
+
+    async def _freshest(self, private: CacheKey, public: CacheKey) -> CacheableResult | None:
+        result = await self._fresh(private, "private")
+        return await self._fresh(public, "public") if result is None else result
 
     async def _fresh(self, key: CacheKey, scope: str) -> CacheableResult | None:
         entry = await self._store.get(key)
@@ -184,8 +198,8 @@ class ClientResponseCache:
             return
         kept = False
         try:
-            with self._limit():
-                await self._store.set(own, entry)
+            await self._in_time(self._store.set, own, entry)
+            self._undeleted.pop(own, None)
             kept = self._generations.get((own.method, own.params_key)) == generation
         except Exception:
             self._note_failure("write to")
@@ -254,20 +268,42 @@ class ClientResponseCache:
         if self._holds_nothing():
             return True
         try:
-            with self._limit(shield=True):
-                await self._store.delete(key)
+            gone = not self._rests()
+            if gone:
+                await self._in_time(self._store.delete, key, shield=True)
         except Exception:
             self._note_failure("delete from")
-            return False
-        return True
+            gone = False
+        self._undeleted.pop(key, None)
+        if not gone:
+            self._undeleted[key] = None
+            if len(self._undeleted) > self._generation_cap:
+                del self._undeleted[next(iter(self._undeleted))]
+        return gone
 
     def _holds_nothing(self) -> bool:
         """Whether the store is known to be empty without asking it: most servers say that nothing may be kept."""
         return self._in_memory is not None and self._in_memory.is_empty()
 
-    def _limit(self, *, shield: bool = False) -> AbstractContextManager[object]:
-        """The time limit of the store; what is in memory needs none, and cannot be cancelled half-way."""
-        return nullcontext() if self._in_memory is not None else anyio.fail_after(self._store_timeout, shield=shield)
+    async def _in_time(self, use: Callable[..., Awaitable[T]], *args: Any, shield: bool = False) -> T:
+        """Uses the store within its time limit; what is in memory needs none, and cannot be cancelled half-way.
+
+        Raises:
+            TimeoutError: It took too long, and is left alone now.
+            Exception: What it raised; a cancellation of its own and the like as `HandlerExit`.
+        """
+        if self._in_memory is not None:
+            return await use(*args)
+        with anyio.move_on_after(self._store_timeout, shield=shield):
+            return await contained(use, *args)
+        self._rests_until = anyio.current_time() + REST_SECONDS
+        raise TimeoutError(
+            f"it took longer than {self._store_timeout:g} seconds, and is left alone for {REST_SECONDS:g} now"
+        )
+
+    def _rests(self) -> bool:
+        """Whether the store took too long just now."""
+        return anyio.current_time() < self._rests_until
 
     def _keys(self, method: str, params_key: str, version: str) -> tuple[CacheKey, CacheKey]:
         """The private key of a result, and its public one."""

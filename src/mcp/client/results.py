@@ -45,7 +45,8 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
 
     Raises:
         ValidationError: The result does not fit its model.
-        MalformedResultError: Its `resultType` is unknown, or not one for this method.
+        MalformedResultError: Its `resultType` is unknown or not one for this method, or it asks for input and says not
+            what for.
         RuntimeError: The server asks for input, and the caller did not expect that.
     """
     kind = raw.get("resultType", "complete")
@@ -57,6 +58,8 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
     if spec is not None and not spec.input_required:
         raise MalformedResultError(method, "a server may not ask for input to answer this method")
     asked = parser_of(types.InputRequiredResult)(raw)
+    if asked.input_requests is None and asked.request_state is None:
+        raise MalformedResultError(method, "what asks for input must hold inputRequests or requestState")
     if input_required:
         return asked
     raise RuntimeError(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
 
+from mcp.shared._checks import check_whole
 from mcp.types.base import CacheableResult
 from mcp.types.methods import CACHEABLE_METHODS, CacheableMethod
 
@@ -24,15 +25,15 @@ class CacheHint:
         scope: Who may reuse it: "private" the same caller only, "public" anybody.
 
     Raises:
-        ValueError: `ttl_ms` is negative, or `scope` is neither of the two.
+        TypeError: `ttl_ms` is no whole number.
+        ValueError: It is negative, or `scope` is neither of the two.
     """
 
     ttl_ms: int = 0
     scope: Literal["public", "private"] = "private"
 
     def __post_init__(self) -> None:
-        if self.ttl_ms < 0:
-            raise ValueError(f"ttl_ms must be >= 0, got {self.ttl_ms!r}")
+        check_whole("ttl_ms", self.ttl_ms)
         if self.scope not in ("public", "private"):
             raise ValueError(f"scope must be 'public' or 'private', got {self.scope!r}")
 

@@ -151,16 +151,61 @@ def test_input_responses_are_parsed_into_their_models() -> None:
 def test_mistake_in_a_deferred_field_is_located() -> None:
     responses = {"a": {"action": "perhaps"}}
     located = errors_of(types.CallToolRequestParams, {"name": "t", "inputResponses": responses})
-    assert (
-        ("inputResponses", "a", "ElicitResult", "action"),
-        "Input should be 'accept', 'decline' or 'cancel'",
-    ) in located
+    assert located == [
+        (("inputResponses", "a", "elicitation", "action"), "Input should be 'accept', 'decline' or 'cancel'")
+    ]
+
+
+SAMPLED = {"role": "assistant", "content": {"type": "text", "text": "hi"}, "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "path", "problem"),
+    [
+        ({"roots": 5}, ("roots", "roots"), "Input should be a valid list"),
+        ({"role": "assistant", "model": "m"}, ("sampling", "CreateMessageResult", "content"), "Field required"),
+        ({"model": "m"}, ("sampling", "CreateMessageResult", "role"), "Field required"),
+        ({"content": {}}, (), "Input should be an object with 'action', 'roots', or 'role', 'content' and 'model'"),
+        (5, (), "Input should be an object with 'action', "),
+        ({"action": "perhaps", "roots": 5}, ("any", "CreateMessageResult", "role"), "Field required"),
+        (types.EmptyResult(), ("any", "CreateMessageResult"), "Input should be a valid dictionary or instance of"),
+    ],
+)
+def test_a_wrong_answer_is_explained_by_the_kind_that_it_is_meant_to_be(
+    answer: object, path: tuple[str, ...], problem: str
+) -> None:
+    located = errors_of(types.CallToolRequestParams, {"name": "t", "inputResponses": {"a": answer}})
+    assert located[0][0] == ("inputResponses", "a", *path)
+    assert located[0][1].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (SAMPLED, types.CreateMessageResult),
+        ({**SAMPLED, "content": [SAMPLED["content"]]}, types.CreateMessageResultWithTools),
+        ({**SAMPLED, "action": "perhaps"}, types.CreateMessageResult),
+        ({"roots": [], "action": "perhaps"}, types.ListRootsResult),
+        (types.ElicitResult(action="cancel"), types.ElicitResult),
+    ],
+)
+def test_an_answer_is_what_it_fits(answer: object, kind: type) -> None:
+    params = types.CallToolRequestParams.model_validate({"name": "t", "inputResponses": {"a": answer}})
+    assert params.input_responses is not None
+    assert type(params.input_responses["a"]) is kind
 
 
 def test_json_schema_of_a_model_with_deferred_fields_is_whole() -> None:
     schema = types.CallToolRequestParams.model_json_schema()
     assert {"ElicitResult", "ListRootsResult", "CreateMessageResultWithTools"} <= schema["$defs"].keys()
-    assert schema["properties"]["inputResponses"]["anyOf"][1] == {"type": "null"}
+    answers, nothing = schema["properties"]["inputResponses"]["anyOf"]
+    assert nothing == {"type": "null"}
+    assert [kind["$ref"].rpartition("/")[2] for kind in answers["additionalProperties"]["anyOf"]] == [
+        "CreateMessageResult",
+        "CreateMessageResultWithTools",
+        "ListRootsResult",
+        "ElicitResult",
+    ]
 
 
 class JobParams(types.RequestParams):

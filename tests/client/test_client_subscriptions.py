@@ -1,5 +1,6 @@
 """Subscriptions of a client whose server a test plays: what it takes from a stream, and how streams end."""
 
+import asyncio
 import pickle
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from mcp.client.subscriptions import (
     Subscription,
     SubscriptionLost,
     ToolsListChanged,
+    _Stream,
     listen,
 )
 from mcp.shared.exceptions import ConnectionClosedError, MCPError
@@ -403,6 +405,25 @@ async def test_equal_events_do_not_fill_the_backlog() -> None:
         await peer.end()
         await anyio.wait_all_tasks_blocked()
         assert await everything(subscription) == [ToolsListChanged()]
+
+
+async def test_a_reading_task_that_is_cancelled_loses_the_subscription(
+    anyio_backend_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if anyio_backend_name != "asyncio":
+        pytest.skip("cancels a task")
+    tasks: list[Any] = []
+    run = _Stream.run
+
+    async def noted(stream: _Stream, asked: types.SubscriptionFilter) -> None:
+        tasks.append(asyncio.current_task())
+        await run(stream, asked)
+
+    monkeypatch.setattr(_Stream, "run", noted)
+    async with playing() as (client, peer), listening(client, peer) as subscription:
+        tasks[0].cancel()
+        seen, cause = await lost(subscription)
+        assert (seen, str(cause)) == ([], "The task that reads the subscription was cancelled")
 
 
 # Those who iterate.

@@ -32,6 +32,7 @@ from mcp.shared.subscriptions import (
     event_from_wire,
     event_matches,
 )
+from mcp.types.jsonrpc import INTERNAL_ERROR
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -205,6 +206,9 @@ class _Stream:
             self.route.settle("lost", failure if isinstance(failure, MCPError) else None)
         else:
             self.route.settle("closed")
+        finally:
+            # Whatever ends this task: nobody may be left waiting for events.
+            self.route.settle("lost", MCPError(INTERNAL_ERROR, "The task that reads the subscription was cancelled"))
 
     async def acknowledged(self) -> types.SubscriptionFilter:
         """Waits for the acknowledgement, and returns the filter in it; an empty one if the stream ended before.
@@ -218,8 +222,9 @@ class _Stream:
             await self.route.acked.wait()
         if not self.route.acked.is_set():
             raise TimeoutError(f"The server did not acknowledge subscriptions/listen within {limit:g}s")
-        if self.route.honored is None and self._failure is not None:
-            raise self._failure
+        failure = self._failure or self.route.error
+        if self.route.honored is None and failure is not None:
+            raise failure
         return self.route.honored or types.SubscriptionFilter()
 
     def _taker(self, id: RequestId) -> NotificationTaker:

@@ -261,7 +261,7 @@ async def test_an_event_loop_that_is_gone_hears_nothing() -> None:
     streams: list[ListenStream] = []
 
     async def elsewhere() -> None:
-        streams.append(ListenStream(1, filter, 1, streams.remove))
+        streams.append(ListenStream(1, filter, 1, streams.remove, 5.0))
 
     await anyio.to_thread.run_sync(partial(anyio.run, elsewhere))
     streams[0].push(EncodedEvent.of(ToolsListChanged()))

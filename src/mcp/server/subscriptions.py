@@ -47,6 +47,9 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
+END_SECONDS: Final = 5.0
+"""How long a client may take for what waits in its stream, once that is to end."""
+
 _MAX_CHARACTERS: Final = 256 * 1024
 """How long the URIs that one stream watches may be together."""
 
@@ -130,7 +133,8 @@ class ListenHandler:
     filter names, in the order of publishing, and last the result, if the stream is ended from this side. All of them
     carry the request's id. A stream whose client hangs up or cancels is forgotten at once.
 
-    A client that reads too slowly delays nobody: its events wait, and when too many do, its stream is ended.
+    A client that reads too slowly delays nobody: its events wait, and when too many do, its stream is ended. A stream
+    that is to end, for whatever reason, has 5 seconds for what waits in it; then its client is given up.
 
     Args:
         bus: Where events come from. It is listened to only while there are streams.
@@ -191,13 +195,14 @@ class ListenHandler:
         self._check_size(params.notifications.resource_subscriptions or ())
         if len(self._streams) >= self._max_subscriptions:
             raise MCPError(INTERNAL_ERROR, f"Subscription limit reached: {self._max_subscriptions} streams are open")
-        stream = ListenStream(id, params.notifications, self._max_buffered_events, self._overflowed)
+        stream = ListenStream(id, params.notifications, self._max_buffered_events, self._overflowed, END_SECONDS)
         write = ctx.session.open_stream(stream.end)
         # The stream may stay for days, and needs nothing more of the request.
         del ctx, params
         self._add(stream)
         try:
-            await stream.run(write)
+            if not await stream.run(write):
+                logger.warning("gave up the subscription stream %r: its client does not read", id)
         finally:
             self._discard(stream)
         return SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: id})
@@ -248,7 +253,6 @@ class ListenHandler:
     def _overflowed(self, stream: ListenStream) -> None:
         text = "ended the subscription stream %r: %d events wait for a client that reads too slowly"
         logger.warning(text, stream.id, self._max_buffered_events)
-        self._discard(stream)
 
 
 def _check_limit(name: str, limit: object) -> None:

@@ -131,7 +131,8 @@ class ListenHandler:
 
     Each request becomes a stream: first an acknowledgement of its filter, then a notification for each event that the
     filter names, in the order of publishing, and last the result, if the stream is ended from this side. All of them
-    carry the request's id. A stream whose client hangs up or cancels is forgotten at once.
+    carry the request's id. A filter is honored as it is: the handler cannot know what will be published. A stream whose
+    client hangs up or cancels is forgotten at once.
 
     A client that reads too slowly delays nobody: its events wait, and when too many do, its stream is ended. A stream
     that is to end, for whatever reason, has 5 seconds for what waits in it; then its client is given up.

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -363,3 +363,54 @@ async def test_one_publish_reaches_five_hundred_streams(board: Board) -> None:
             for stream in streams:
                 assert b"notifications/tools/list_changed" in await stream.receive()
         board.handler.close()
+
+
+@pytest.mark.usefixtures("only_on_asyncio")
+async def test_the_connection_of_a_client_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp.server.subscriptions.END_SECONDS", 0.2)
+    board = Board(max_buffered_events=5)
+    uri = "r://" + "x" * 100_000
+    params = {"notifications": {"resourceSubscriptions": [uri]}}
+    async with (
+        listening(board.server.streamable_http_app()) as port,
+        sending(request_bytes(headers(LISTEN), message(LISTEN, params), port), port) as stream,
+    ):
+        await acknowledged(stream)
+        for _ in range(200):
+            await board.bus.publish(ResourceUpdated(uri))
+        await settled(board)
+        received = b""
+        with anyio.fail_after(5), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                received += await stream.receive()
+        assert b'"resultType"' not in received
+
+
+class Transport:
+    """What uvicorn has of a client that has not read everything."""
+
+    def __init__(self, closing: bool) -> None:
+        self.is_closing = lambda: closing
+        self.get_write_buffer_size = lambda: 100
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.usefixtures("only_on_asyncio")
+@pytest.mark.parametrize("closing", [True, False])
+async def test_a_connection_that_closes_is_dropped_if_the_end_is_not_read(
+    closing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.server.http_exchange.ANSWER_SECONDS", 0.05)
+    board = Board()
+    async with serving(board.server) as app, streaming(app) as call:
+        transport = Transport(closing)
+        call.__dict__["transport"] = transport
+        board.handler.close()
+        assert events(await call.next())[0]["result"]["resultType"] == "complete"
+        assert not transport.aborted
+        await call.finished()
+        await anyio.sleep(0.15)
+        assert transport.aborted is closing

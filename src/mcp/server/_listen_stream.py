@@ -105,7 +105,7 @@ class ListenStream:
         self._here(partial(self._push, event))
 
     def end(self) -> None:
-        """Takes no more events; the stream ends behind those that wait, or when the client has had its time for them."""
+        """Takes no more events; the stream ends behind those that wait, or when the time for them is over."""
         self._here(self._end)
 
     def _here(self, call: Callable[[], None]) -> None:

@@ -93,7 +93,7 @@ def check_event(event: object) -> None:
     if type(event) not in _METHODS:
         names = ", ".join(kind.__name__ for kind in _METHODS)
         raise TypeError(f"expected an event ({names}), got {reprlib.repr(event)}")
-    uri: object = event.uri if isinstance(event, ResourceUpdated) else ""
+    uri: object = getattr(event, "uri", "")
     if not isinstance(uri, str):
         raise TypeError(f"the uri of a ResourceUpdated is a string, got {reprlib.repr(uri)}")
 

@@ -252,3 +252,22 @@ async def test_a_subscription_may_be_left_in_another_task_on_asyncio(anyio_backe
 
 async def _leave(opened: Any) -> None:
     await opened.__aexit__(None, None, None)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tasks do not count their cancellations")
+async def test_a_message_handler_that_meets_a_cancellation_is_logged_and_changes_nothing_else(
+    anyio_backend_name: str, target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    if anyio_backend_name != "asyncio":
+        pytest.skip("on trio a cancellation is never a program's own")
+
+    async def meet(message: Any) -> None:
+        helper = asyncio.create_task(asyncio.sleep(9))
+        helper.cancel()
+        await helper
+
+    async with Client(target, message_handler=meet) as client, client.listen(tools_list_changed=True) as sub:
+        for _ in range(3):
+            await change(client, "tools")
+            assert await taken(sub, 1) == [ToolsListChanged()]
+    assert "the callback for notifications/tools/list_changed cancelled itself" in caplog.text

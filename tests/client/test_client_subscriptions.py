@@ -1,5 +1,6 @@
 """Subscriptions of a client whose server a test plays: what it takes from a stream, and how streams end."""
 
+import asyncio
 import pickle
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -19,9 +20,10 @@ from mcp.client.subscriptions import (
     Subscription,
     SubscriptionLost,
     ToolsListChanged,
+    _Stream,
     listen,
 )
-from mcp.shared.exceptions import ConnectionClosedError, MCPError
+from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
@@ -179,31 +181,54 @@ async def test_a_time_limit_is_for_the_acknowledgement_alone() -> None:
         assert await anext(subscription) == ToolsListChanged()
 
 
-async def test_an_end_without_an_acknowledgement_is_an_end() -> None:
-    async def end_when_asked() -> None:
-        await peer.request()
-        await peer.end()
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        ({"resultType": "complete"}, "ended before it was acknowledged"),
+        ({"resultType": "input_required", "requestState": "x"}, "may not ask for input"),
+        ({"resultType": "else"}, "'else' is not one that this client knows"),
+    ],
+)
+async def test_an_answer_without_an_acknowledgement_is_the_error_of_entering(
+    result: dict[str, Any], problem: str
+) -> None:
+    async def answer() -> None:
+        await peer.say(types.JSONRPCResponse(jsonrpc="2.0", id=(await peer.request()).id, result=result))
 
     async with playing(silent=True) as (client, peer), anyio.create_task_group() as group:
-        group.start_soon(end_when_asked)
-        async with client.listen(tools_list_changed=True) as subscription:
-            assert subscription.honored == types.SubscriptionFilter()
-            assert await everything(subscription) == []
-
-
-async def test_a_malformed_acknowledgement_is_none(caplog: pytest.LogCaptureFixture) -> None:
-    async with playing(silent=True, read_timeout_seconds=0.2) as (client, peer), anyio.create_task_group() as group:
-
-        async def acknowledge_badly() -> None:
-            await peer.request()
-            await peer.acknowledge(resourceSubscriptions=7)
-            await peer.tell("listen-1", ACKNOWLEDGED)
-
-        group.start_soon(acknowledge_badly)
-        with pytest.raises(TimeoutError):
+        group.start_soon(answer)
+        with pytest.raises(MalformedResultError, match=problem):
             async with client.listen(tools_list_changed=True):
                 pass
-    assert caplog.text.count("ignored a malformed notifications/subscriptions/acknowledged") == 2
+
+
+async def test_an_answer_of_another_kind_behind_the_acknowledgement_loses_the_subscription() -> None:
+    async with playing() as (client, peer), listening(client, peer) as subscription:
+        result = {"resultType": "input_required", "requestState": "x"}
+        await peer.say(types.JSONRPCResponse(jsonrpc="2.0", id="listen-1", result=result))
+        seen, cause = await lost(subscription)
+        assert (seen, type(cause)) == ([], MalformedResultError)
+
+
+@pytest.mark.parametrize("honored", [{"notifications": {"resourceSubscriptions": 7}}, {"notifications": 5}, {}])
+async def test_a_malformed_acknowledgement_is_the_error_of_entering_at_once(honored: dict[str, Any]) -> None:
+    async def acknowledge_badly() -> None:
+        await peer.tell((await peer.request()).id, ACKNOWLEDGED, **honored)
+        assert (await peer.next()).method == "notifications/cancelled"
+
+    async with playing(silent=True) as (client, peer), anyio.create_task_group() as group:
+        group.start_soon(acknowledge_badly)
+        with pytest.raises(MalformedResultError, match="malformed notifications/subscriptions/acknowledged"):
+            async with client.listen(tools_list_changed=True):
+                pass
+
+
+async def test_a_malformed_acknowledgement_behind_a_good_one_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    async with playing() as (client, peer), listening(client, peer) as subscription:
+        await peer.tell("listen-1", ACKNOWLEDGED, notifications=5)
+        await peer.tell("listen-1", TOOLS)
+        assert await anext(subscription) == ToolsListChanged()
+    assert caplog.text.count("ignored a malformed notifications/subscriptions/acknowledged") == 1
 
 
 async def test_a_string_is_no_list_of_uris() -> None:
@@ -403,6 +428,25 @@ async def test_equal_events_do_not_fill_the_backlog() -> None:
         await peer.end()
         await anyio.wait_all_tasks_blocked()
         assert await everything(subscription) == [ToolsListChanged()]
+
+
+async def test_a_reading_task_that_is_cancelled_loses_the_subscription(
+    anyio_backend_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if anyio_backend_name != "asyncio":
+        pytest.skip("cancels a task")
+    tasks: list[Any] = []
+    run = _Stream.run
+
+    async def noted(stream: _Stream, asked: types.SubscriptionFilter) -> None:
+        tasks.append(asyncio.current_task())
+        await run(stream, asked)
+
+    monkeypatch.setattr(_Stream, "run", noted)
+    async with playing() as (client, peer), listening(client, peer) as subscription:
+        tasks[0].cancel()
+        seen, cause = await lost(subscription)
+        assert (seen, str(cause)) == ([], "The task that reads the subscription was cancelled")
 
 
 # Those who iterate.

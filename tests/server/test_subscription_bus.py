@@ -1,9 +1,11 @@
 """The bus of subscriptions: who hears what is published, in one process and across threads."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -64,6 +66,70 @@ async def test_a_listener_that_raises_is_logged_and_the_others_hear_all_the_same
     assert heard == [ToolsListChanged()]
     [record] = caplog.records
     assert (record.name, record.levelno) == ("mcp.server.subscriptions", logging.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        (ToolsListChanged, "got its class: write ToolsListChanged(...)"),
+        (ResourceUpdated, "got its class: write ResourceUpdated(...)"),
+        (
+            "x",
+            "expected an event (ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated), got 'x'",
+        ),
+        (None, "got None"),
+        (ServerEvent, "expected an event"),
+        (ResourceUpdated(uri=5), "the uri of a ResourceUpdated is a string, got 5"),  # pyright: ignore[reportArgumentType]
+        (ResourceUpdated(uri=None), "got None"),  # pyright: ignore[reportArgumentType]
+    ],
+)
+async def test_what_is_no_event_is_the_publishers_mistake(event: Any, problem: str) -> None:
+    bus = InMemorySubscriptionBus()
+    heard: list[ServerEvent] = []
+    bus.subscribe(heard.append)
+    with pytest.raises(TypeError, match=re.escape(problem)):
+        await bus.publish(event)
+    assert heard == []
+
+
+async def test_what_a_bus_carries_and_is_no_event_is_dropped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    class Careless(InMemorySubscriptionBus):
+        async def publish(self, event: Any) -> None:
+            for listener in tuple(self._listeners.values()):
+                listener(event)
+
+    bus = Careless()
+    server = Server("board", on_subscriptions_listen=ListenHandler(bus))
+    async with Client(server) as client, client.listen(resources_list_changed=True, tools_list_changed=True) as changes:
+        await bus.publish("x")
+        await bus.publish(ToolsListChanged)
+        await bus.publish(ToolsListChanged())
+        with anyio.fail_after(5):
+            assert await anext(changes) == ToolsListChanged()
+    assert caplog.text.count("dropped what the subscription bus carries") == 2
+
+
+@pytest.mark.parametrize("name", ["max_subscriptions", "max_buffered_events", "max_uris"])
+@pytest.mark.parametrize(
+    ("limit", "error", "problem"),
+    [
+        (0, ValueError, "must be positive, got 0"),
+        (-1, ValueError, "must be positive, got -1"),
+        (None, TypeError, "must be an integer, got None"),
+        ("x", TypeError, "must be an integer, got 'x'"),
+        (True, TypeError, "must be an integer, got True"),
+        (1.5, TypeError, "must be an integer, got 1.5"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(name: str, limit: Any, error: type[Exception], problem: str) -> None:
+    with pytest.raises(error, match=f"{name} {problem}"):
+        ListenHandler(InMemorySubscriptionBus(), **{name: limit})
+
+
+@pytest.mark.parametrize("bus", [None, "bus", InMemorySubscriptionBus, object()])
+def test_what_is_no_bus_is_refused(bus: Any) -> None:
+    with pytest.raises(TypeError, match="bus must be a SubscriptionBus"):
+        ListenHandler(bus)
 
 
 async def test_a_listener_may_unsubscribe_others_and_itself_while_it_is_told() -> None:
@@ -195,7 +261,7 @@ async def test_an_event_loop_that_is_gone_hears_nothing() -> None:
     streams: list[ListenStream] = []
 
     async def elsewhere() -> None:
-        streams.append(ListenStream(1, filter, 1, streams.remove))
+        streams.append(ListenStream(1, filter, 1, streams.remove, 5.0))
 
     await anyio.to_thread.run_sync(partial(anyio.run, elsewhere))
     streams[0].push(EncodedEvent.of(ToolsListChanged()))

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -225,7 +225,10 @@ class Clogged(Call):
             await anyio.sleep_forever()
 
 
-async def test_a_client_that_does_not_read_delays_nobody_and_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_does_not_read_delays_nobody_and_is_given_up(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.server.subscriptions.END_SECONDS", 0.1)
     board = Board(max_buffered_events=5)
     clogged = Clogged([message(LISTEN, TOOLS, "clogged")])
     async with serving(board.server) as app, anyio.create_task_group() as group, streaming(app) as call:
@@ -236,12 +239,51 @@ async def test_a_client_that_does_not_read_delays_nobody_and_is_given_up(caplog:
             with anyio.fail_after(5):
                 await board.bus.publish(ToolsListChanged())
                 assert events(await call.next()) == [changed()]
-        assert [stream.id for stream in board.handler._streams] == [1]
         assert "'clogged': 5 events wait" in caplog.text
-        clogged.hang_up()
+        with anyio.fail_after(5):
+            while [stream.id for stream in board.handler._streams] != [1]:
+                await anyio.sleep(0.01)
+        assert "gave up the subscription stream 'clogged'" in caplog.text
         call.hang_up()
         await call.finished()
         group.cancel_scope.cancel()
+
+
+async def test_a_client_that_does_not_read_keeps_its_place_until_it_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mcp.server.subscriptions.END_SECONDS", 0.3)
+    board = Board(max_buffered_events=1, max_subscriptions=1)
+    clogged = Clogged([message(LISTEN, TOOLS, "clogged")])
+    async with serving(board.server) as app, anyio.create_task_group() as group:
+        group.start_soon(app, scope_of(headers(LISTEN), "POST", "/mcp"), clogged.receive, clogged.send)
+        while len(clogged.sent) < 2:
+            await anyio.sleep(0.01)
+        for _ in range(4):
+            await board.bus.publish(ToolsListChanged())
+        assert "Subscription limit reached" in (await post(app, LISTEN, TOOLS)).body.decode()
+        with anyio.fail_after(5):
+            while board.handler._streams:
+                await anyio.sleep(0.01)
+        async with streaming(app) as call:
+            await board.bus.publish(ToolsListChanged())
+            assert events(await call.next()) == [changed()]
+            call.hang_up()
+            await call.finished()
+        group.cancel_scope.cancel()
+
+
+async def test_the_end_of_a_stream_waits_for_nobody_who_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp.server.http_exchange.ANSWER_SECONDS", 0.1)
+    board = Board()
+    clogged = Clogged([message(LISTEN, TOOLS, "clogged")])
+    async with serving(board.server) as app:
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+                group.start_soon(app, scope_of(headers(LISTEN), "POST", "/mcp"), clogged.receive, clogged.send)
+                while len(clogged.sent) < 2:
+                    await anyio.sleep(0.01)
+                board.handler.close()
 
 
 # Real sockets. uvicorn runs on asyncio.
@@ -321,3 +363,54 @@ async def test_one_publish_reaches_five_hundred_streams(board: Board) -> None:
             for stream in streams:
                 assert b"notifications/tools/list_changed" in await stream.receive()
         board.handler.close()
+
+
+@pytest.mark.usefixtures("only_on_asyncio")
+async def test_the_connection_of_a_client_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp.server.subscriptions.END_SECONDS", 0.2)
+    board = Board(max_buffered_events=5)
+    uri = "r://" + "x" * 100_000
+    params = {"notifications": {"resourceSubscriptions": [uri]}}
+    async with (
+        listening(board.server.streamable_http_app()) as port,
+        sending(request_bytes(headers(LISTEN), message(LISTEN, params), port), port) as stream,
+    ):
+        await acknowledged(stream)
+        for _ in range(200):
+            await board.bus.publish(ResourceUpdated(uri))
+        await settled(board)
+        received = b""
+        with anyio.fail_after(5), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                received += await stream.receive()
+        assert b'"resultType"' not in received
+
+
+class Transport:
+    """What uvicorn has of a client that has not read everything."""
+
+    def __init__(self, closing: bool) -> None:
+        self.is_closing = lambda: closing
+        self.get_write_buffer_size = lambda: 100
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.usefixtures("only_on_asyncio")
+@pytest.mark.parametrize("closing", [True, False])
+async def test_a_connection_that_closes_is_dropped_if_the_end_is_not_read(
+    closing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.server.http_exchange.ANSWER_SECONDS", 0.05)
+    board = Board()
+    async with serving(board.server) as app, streaming(app) as call:
+        transport = Transport(closing)
+        call.__dict__["transport"] = transport
+        board.handler.close()
+        assert events(await call.next())[0]["result"]["resultType"] == "complete"
+        assert not transport.aborted
+        await call.finished()
+        await anyio.sleep(0.15)
+        assert transport.aborted is closing

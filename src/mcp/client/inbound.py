@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+import anyio
 from pydantic import ValidationError
 
 from mcp import types
 from mcp.client.callbacks import LoggingFnT, MessageHandlerFnT
 from mcp.client.role import ClientPeer, ClientRole
+from mcp.engine.backend import asyncio_task, cancelled_itself, delivered_cancels
 from mcp.engine.dispatch import Reply
 from mcp.engine.exchange import Exchange
 from mcp.engine.requester import NotificationSink
@@ -29,7 +31,8 @@ logger = logging.getLogger("client")
 class Inbound:
     """Takes the notifications and the questions of one connection.
 
-    A callback for notifications that raises is logged, and nothing else suffers.
+    A callback for notifications that raises is logged, and nothing else suffers: also one that meets a cancellation
+    which nobody has asked of its task, as by awaiting a task that was cancelled.
 
     Args:
         logging_callback: Takes log messages.
@@ -117,7 +120,13 @@ class Inbound:
 
 
 async def _call(method: str, callback: Callable[..., Awaitable[None]], *args: Any) -> None:
+    task = asyncio_task()
+    before = delivered_cancels(task)
     try:
         await callback(*args)
     except Exception:
         logger.exception("the callback for %s raised", method)
+    except anyio.get_cancelled_exc_class():
+        if not cancelled_itself(task, before):
+            raise
+        logger.exception("the callback for %s cancelled itself", method)

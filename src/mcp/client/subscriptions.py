@@ -17,11 +17,12 @@ from pydantic import ValidationError
 
 from mcp import types
 from mcp.client._listen_route import ListenRoute
+from mcp.client.results import result_of
 from mcp.engine.backend import Cancellable, open_spawner
 from mcp.engine.requester import NotificationTaker
 from mcp.protocol.codec import RequestId
 from mcp.protocol.eras import named_subscription
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MalformedResultError, MCPError
 from mcp.shared.subscriptions import (
     LISTEN_STREAM_METHODS,
     PromptsListChanged,
@@ -32,6 +33,7 @@ from mcp.shared.subscriptions import (
     event_from_wire,
     event_matches,
 )
+from mcp.types.jsonrpc import INTERNAL_ERROR
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ logger = logging.getLogger("client")
 OnEvent = Callable[[ServerEvent], Awaitable[None]]
 """Sees each event before whoever iterates."""
 
+_LISTEN = "subscriptions/listen"
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
@@ -159,7 +162,8 @@ async def listen(
 
     Raises:
         ListenNotSupportedError: The session speaks a handshake revision, or none yet.
-        MCPError: The server refused, or the connection failed.
+        MCPError: The server refused, or the connection failed; `MalformedResultError`: it answered without an
+            acknowledgement, or with a malformed one.
         TimeoutError: The server did not acknowledge in time.
         TypeError: `resource_subscriptions` is a string.
     """
@@ -198,19 +202,24 @@ class _Stream:
         """Sends the request, and takes note of how it ends."""
         params = {"notifications": asked.model_dump(by_alias=True, exclude_none=True)}
         try:
-            self.id, answer = self._session.open_stream("subscriptions/listen", params, self._taker)
-            await answer
+            self.id, answer = self._session.open_stream(_LISTEN, params, self._taker)
+            result_of(_LISTEN, await answer, dict[str, Any])
+            if self.route.honored is None:
+                raise MalformedResultError(_LISTEN, "the stream ended before it was acknowledged")
         except Exception as failure:
             self._failure = failure
             self.route.settle("lost", failure if isinstance(failure, MCPError) else None)
         else:
             self.route.settle("closed")
+        finally:
+            # Whatever ends this task: nobody may be left waiting for events.
+            self.route.settle("lost", MCPError(INTERNAL_ERROR, "The task that reads the subscription was cancelled"))
 
     async def acknowledged(self) -> types.SubscriptionFilter:
-        """Waits for the acknowledgement, and returns the filter in it; an empty one if the stream ended before.
+        """Waits for the acknowledgement, and returns the filter in it.
 
         Raises:
-            MCPError: The request was refused, or the connection failed.
+            MCPError: The request was refused or answered without one, it is malformed, or the connection failed.
             TimeoutError: It did not come in time.
         """
         limit = self._session.patience
@@ -218,9 +227,11 @@ class _Stream:
             await self.route.acked.wait()
         if not self.route.acked.is_set():
             raise TimeoutError(f"The server did not acknowledge subscriptions/listen within {limit:g}s")
-        if self.route.honored is None and self._failure is not None:
-            raise self._failure
-        return self.route.honored or types.SubscriptionFilter()
+        if self.route.honored is not None:
+            return self.route.honored
+        failure = self._failure or self.route.error
+        assert failure is not None
+        raise failure
 
     def _taker(self, id: RequestId) -> NotificationTaker:
         def take(method: str, params: dict[str, Any] | None) -> bool:
@@ -240,7 +251,12 @@ class _Stream:
         try:
             self.route.set_acked(types.SubscriptionFilter.model_validate(params.get("notifications")))
         except ValidationError as error:
-            logger.warning("ignored a malformed %s: %s", _ACKNOWLEDGED, error)
+            problem = f"malformed {_ACKNOWLEDGED}: {error}"
+            if self.route.honored is not None:
+                logger.warning("ignored a %s", problem)
+                return
+            self.route.settle("lost", MalformedResultError(_LISTEN, problem))
+            self._give_up()
 
     def _tell(self, event: ServerEvent | None) -> None:
         honored = self.route.honored
@@ -252,8 +268,13 @@ class _Stream:
         )
         if event_matches(honored, uris, event):
             self.route.deliver(event)
-            if self.route.end is not None and self.task is not None:
-                self.task.cancel()
+            if self.route.end is not None:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Cancels the request, of a stream that is settled."""
+        if self.task is not None:
+            self.task.cancel()
 
 
 _NONE: frozenset[str] = frozenset()

@@ -18,6 +18,7 @@ __all__ = [
     "Cancellable",
     "Spawner",
     "asyncio_task",
+    "cancelled_itself",
     "closes_for",
     "delivered_cancels",
     "open_spawner",
@@ -80,6 +81,18 @@ def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
 def delivered_cancels(task: "asyncio.Task[Any] | None") -> int:
     """How many of the cancellations of `task` it has met so far: one that comes while it runs waits for an await."""
     return pending_cancels(task) - bool(getattr(task, "_must_cancel", False))
+
+
+def cancelled_itself(task: "asyncio.Task[Any] | None", before: int) -> bool:
+    """Whether a `CancelledError` that `task` has met is of its own doing, such as that of a cancelled task it awaited.
+
+    False where nobody can tell: on trio, and on Python 3.10, which does not count.
+
+    Args:
+        task: The running task; None on trio.
+        before: What `delivered_cancels` said before it could be met.
+    """
+    return task is not None and hasattr(task, "cancelling") and pending_cancels(task) <= before
 
 
 def uncancel(task: "asyncio.Task[Any]") -> None:

@@ -79,7 +79,8 @@ class Exchange(Protocol):
                 raises.
 
         Returns:
-            Sends notifications that belong to the request.
+            Sends notifications that belong to the request. A call that is cancelled gives the client up: it was too far
+            behind.
         """
         ...
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels
+from mcp.engine.backend import asyncio_task, cancelled_itself, delivered_cancels, pending_cancels
 
 __all__ = ["HandlerExit", "contained", "in_own_context"]
 
@@ -40,7 +40,7 @@ async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:
             raise
         raise HandlerExit("the handler raised GeneratorExit") from exit_
     except anyio.get_cancelled_exc_class() as cancelled:
-        if task is None or not hasattr(task, "cancelling") or pending_cancels(task) > before:
+        if not cancelled_itself(task, before):
             raise
         raise HandlerExit("the handler cancelled itself") from cancelled
     except BaseException as exit_:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import anyio
 
-from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels, uncancel
+from mcp.engine.backend import asyncio_task, cancelled_itself, delivered_cancels, pending_cancels, uncancel
 from mcp.engine.dispatch import Engine, Reply
 from mcp.engine.exchange import FrameWriter, OneWayExchange
 from mcp.engine.isolation import in_own_context
@@ -193,8 +193,7 @@ class _MemoryExchange(OneWayExchange):
         """Whether a callback of the client's raised it, and no cancellation from outside."""
         if not isinstance(exit_, anyio.get_cancelled_exc_class()):
             return True
-        task = asyncio_task()
-        return task is not None and hasattr(task, "cancelling") and pending_cancels(task) <= before
+        return cancelled_itself(asyncio_task(), before)
 
     def _leave(self, exit_: BaseException) -> NoReturn:
         """Ends the handler, so that the caller gets what its own callback raised."""

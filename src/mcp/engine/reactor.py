@@ -40,6 +40,8 @@ class Reactor(Protocol):
 
     def create_future(self) -> Waiter: ...
 
+    def time(self) -> float: ...
+
 
 def current_reactor() -> Reactor:
     """The reactor of the running event loop."""

@@ -44,6 +44,9 @@ class TrioReactor:
 
     call_soon_threadsafe = call_soon
 
+    def time(self) -> float:
+        return trio.current_time()
+
     def create_future(self) -> "_EventWaiter":
         return _EventWaiter()
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
+from math import inf
 from threading import get_ident
 from typing import Final, NamedTuple
+
+from anyio import CancelScope
 
 from mcp.engine.exchange import FrameWriter
 from mcp.engine.reactor import Waiter, current_reactor
@@ -47,6 +50,7 @@ class ListenStream:
         asked: The filter in that request. All of it is honored.
         max_waiting: The most events that may wait to be sent; with the next one the stream ends.
         overflowed: Called when it does. Never raises.
+        grace: How long the client may take, once the stream is to end, for what waits; in seconds.
 
     Attributes:
         id: The id of its request.
@@ -54,11 +58,13 @@ class ListenStream:
 
     __slots__ = (
         "_ended",
+        "_grace",
         "_greeting",
         "_lists",
         "_max_waiting",
         "_overflowed",
         "_reactor",
+        "_sending",
         "_thread",
         "_uris",
         "_waiter",
@@ -72,6 +78,7 @@ class ListenStream:
         asked: SubscriptionFilter,
         max_waiting: int,
         overflowed: Callable[[ListenStream], None],
+        grace: float,
     ) -> None:
         self.id = id
         self._lists = _list_changes(
@@ -82,21 +89,23 @@ class ListenStream:
         self._greeting = self._acknowledgement(asked)
         self._waiting: list[EncodedEvent] = []
         self._overflowed = overflowed
+        self._grace = grace
         self._reactor = current_reactor()
         self._thread = get_ident()
         self._waiter: Waiter | None = None
-        self._ended = False
+        self._sending: CancelScope | None = None
+        self._ended: float | None = None
 
     def wants(self, event: ServerEvent) -> bool:
-        """Whether the client asked to be told of an event."""
-        return event_matches(self._lists, self._uris, event)
+        """Whether the client asked to be told of an event, and may be."""
+        return self._ended is None and event_matches(self._lists, self._uris, event)
 
     def push(self, event: EncodedEvent) -> None:
         """Queues an event, in the thread of the stream's event loop, whichever the caller's is."""
         self._here(partial(self._push, event))
 
     def end(self) -> None:
-        """Takes no more events; the stream ends behind those that wait."""
+        """Takes no more events; the stream ends behind those that wait, or when the time for them is over."""
         self._here(self._end)
 
     def _here(self, call: Callable[[], None]) -> None:
@@ -108,7 +117,7 @@ class ListenStream:
             self._reactor.call_soon_threadsafe(call)
 
     def _push(self, event: EncodedEvent) -> None:
-        if self._ended:
+        if self._ended is not None:
             return
         if len(self._waiting) >= self._max_waiting:
             self._end()
@@ -118,31 +127,47 @@ class ListenStream:
         self._wake()
 
     def _end(self) -> None:
-        self._ended = True
+        if self._ended is not None:
+            return
+        self._ended = self._reactor.time() + self._grace
+        if self._sending is not None:
+            self._sending.deadline = self._ended
         self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def run(self, write: FrameWriter) -> None:
+    async def run(self, write: FrameWriter) -> bool:
         """Sends the acknowledgement, then every event as it comes, until the stream is ended.
 
         Args:
             write: Sends notifications; waits while the client is behind.
+
+        Returns:
+            Whether all of it was sent; False if the client did not read it in time.
         """
-        await write([self._greeting])
-        self._greeting = b""
+        frames, self._greeting = [self._greeting], b""
         id = dumps(self.id)
-        while True:
-            if self._waiting:
-                events, self._waiting = self._waiting, []
-                await write([b"%b%b%b" % (event.before, id, event.after) for event in events])
-            elif self._ended:
-                return
-            else:
+        while await self._sent(write, frames):
+            while not self._waiting:
+                if self._ended is not None:
+                    return True
                 self._waiter = self._reactor.create_future()
                 await self._waiter
+            events, self._waiting = self._waiting, []
+            frames = [b"%b%b%b" % (event.before, id, event.after) for event in events]
+        return False
+
+    async def _sent(self, write: FrameWriter, frames: list[bytes]) -> bool:
+        # A scope for each write, for those are few: a stream that is silent does without.
+        self._sending = CancelScope(deadline=inf if self._ended is None else self._ended)
+        try:
+            with self._sending as scope:
+                await write(frames)
+            return not scope.cancelled_caught
+        finally:
+            self._sending = None
 
     def _acknowledgement(self, asked: SubscriptionFilter) -> bytes:
         honored = self._lists.model_dump(by_alias=True, exclude_none=True)

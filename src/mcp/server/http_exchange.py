@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import anyio.lowlevel
 
 from mcp.engine.exchange import FrameWriter, OneWayExchange, Origin
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
 __all__ = ["HTTPExchange", "HTTPOrigin"]
+
+ANSWER_SECONDS: Final = 5.0
+"""How long a client may take for the end of a stream that it has opened."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class HTTPExchange(OneWayExchange):
         standing: Ends the response when the application stops, if it would not end by itself.
     """
 
-    __slots__ = ("_json_only", "_lock", "_response", "_standing", "answered")
+    __slots__ = ("_json_only", "_lock", "_response", "_standing", "_stands", "answered")
 
     def __init__(
         self, origin: Origin, response: HTTPResponse, *, json_only: bool, standing: StandingStreams | None = None
@@ -74,6 +78,7 @@ class HTTPExchange(OneWayExchange):
         self._json_only = json_only
         self._standing = standing
         self._lock: Turns | None = None
+        self._stands = False
         self.answered = False
 
     def disconnect(self) -> None:
@@ -96,15 +101,21 @@ class HTTPExchange(OneWayExchange):
 
     def open_stream(self, end: Callable[[], None]) -> FrameWriter:
         """See `Exchange.open_stream`. The response is an event stream from the first notification on."""
+        self._stands = True
         if self._standing is not None:
             self._standing.add(self, end)
         return self._forward
 
     async def _forward(self, frames: Sequence[bytes]) -> None:
         events = b"".join([b"event: message\r\ndata: %b\r\n\r\n" % frame for frame in frames])
-        async with self._one_at_a_time():
-            if not self.answered:
-                await self._stream(events)
+        try:
+            async with self._one_at_a_time():
+                if not self.answered:
+                    await self._stream(events)
+        except anyio.get_cancelled_exc_class():
+            # The rest of the stream would have a gap, and its client has not read what came before.
+            self._response.abandon()
+            raise
 
     async def keep_alive(self) -> None:
         """Sends a comment, so that nobody on the way takes a long silence for the end."""
@@ -124,6 +135,23 @@ class HTTPExchange(OneWayExchange):
             frame: The JSON-RPC response.
             status: The HTTP status; 200 stands where a stream has begun.
         """
+        if not self._stands:
+            await self._answer(frame, status)
+            return
+        # Of a stream that may have stood for days: its client may have stopped reading long ago.
+        with anyio.move_on_after(ANSWER_SECONDS) as limit:
+            await self._answer(frame, status)
+        if limit.cancelled_caught:
+            self._response.abandon()
+        else:
+            self._response.abandon_unless_read(ANSWER_SECONDS)
+
+    async def _answer(self, frame: bytes, status: int) -> None:
+        if self._response.disconnected:
+            self.answered = True
+            # What was given up just now is heard of by the ASGI server first; it would miss the answer otherwise.
+            await anyio.lowlevel.checkpoint()
+            return
         if self._lock is None:
             self.answered = True
             await self._response.json(status, frame)

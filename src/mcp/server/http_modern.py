@@ -70,7 +70,8 @@ class ModernEndpoint:
         rpc, envelope = call
         origin = HTTPOrigin(request.scope, request.receive, request.body)
         json_only = self._json_only and rpc.method != _LISTEN
-        exchange = HTTPExchange(origin, HTTPResponse(request.send), json_only=json_only, standing=self._standing)
+        response = HTTPResponse(request.send, request.receive)
+        exchange = HTTPExchange(origin, response, json_only=json_only, standing=self._standing)
 
         async def work() -> None:
             reply = await self._reply(request, rpc, envelope, exchange)

@@ -1,10 +1,11 @@
 """One HTTP response: a whole document, or a stream of events once there is something to stream."""
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Send
+    from starlette.types import Message, Receive, Send
 
 __all__ = ["HTTPResponse", "RawHeader", "respond"]
 
@@ -31,6 +32,7 @@ class HTTPResponse:
 
     Args:
         send: The ASGI way out.
+        receive: The ASGI way in, of a response that may have to be given up.
 
     Attributes:
         headers: More headers, until the response has begun.
@@ -38,10 +40,11 @@ class HTTPResponse:
         disconnected: Whether the client is gone; then nothing more is sent.
     """
 
-    __slots__ = ("_send", "disconnected", "headers", "streaming")
+    __slots__ = ("_receive", "_send", "disconnected", "headers", "streaming")
 
-    def __init__(self, send: "Send") -> None:
+    def __init__(self, send: "Send", receive: "Receive | None" = None) -> None:
         self._send = send
+        self._receive = receive
         self.headers: tuple[RawHeader, ...] = ()
         self.streaming = False
         self.disconnected = False
@@ -66,6 +69,27 @@ class HTTPResponse:
         if data or last:
             await self._to_client({"type": "http.response.body", "body": data, "more_body": not last})
 
+    def abandon(self) -> None:
+        """Gives up a client that does not read: nothing more is sent, and uvicorn drops the connection."""
+        self.disconnected = True
+        if (transport := self._transport()) is not None:
+            transport.abort()
+
+    def abandon_unless_read(self, seconds: float) -> None:
+        """Has the connection dropped if it is about to close, and the client has not read the rest by then.
+
+        Args:
+            seconds: How long it may take.
+        """
+        transport = self._transport()
+        if transport is not None and transport.get_write_buffer_size():
+            asyncio.get_running_loop().call_later(seconds, _abort_if_stuck, transport)
+
+    def _transport(self) -> asyncio.WriteTransport | None:
+        """uvicorn's, which it keeps until the client has read everything: for ever, maybe. ASGI has no word for it."""
+        transport = getattr(getattr(self._receive, "__self__", None), "transport", None)
+        return transport if hasattr(transport, "get_write_buffer_size") else None
+
     async def _to_client(self, message: "Message") -> None:
         if self.disconnected:
             return
@@ -74,3 +98,8 @@ class HTTPResponse:
         except OSError:
             # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
             self.disconnected = True
+
+
+def _abort_if_stuck(transport: asyncio.WriteTransport) -> None:
+    if transport.is_closing() and transport.get_write_buffer_size():
+        transport.abort()

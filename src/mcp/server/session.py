@@ -99,7 +99,7 @@ class ServerSession(ClientQuestions):
 
         Returns:
             Sends notifications that are encoded already, as whole JSON-RPC messages, and waits while the client is
-            behind with reading.
+            behind with reading. A call that is cancelled gives the client up where it has the connection to itself.
         """
         return self._exchange.open_stream(end)
 

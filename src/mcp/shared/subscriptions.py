@@ -7,6 +7,7 @@ Specification: basic/patterns/subscriptions (2026-07-28).
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,7 @@ __all__ = [
     "ResourcesListChanged",
     "ServerEvent",
     "ToolsListChanged",
+    "check_event",
     "event_from_wire",
     "event_matches",
     "event_to_notification",
@@ -75,6 +77,25 @@ _LIST_CHANGES: Final[dict[str, ServerEvent]] = {
 
 LISTEN_STREAM_METHODS: Final[frozenset[str]] = frozenset(_METHODS.values())
 """The notifications that carry events."""
+
+
+def check_event(event: object) -> None:
+    """Refuses what is no event, such as the class of one.
+
+    Args:
+        event: What somebody published.
+
+    Raises:
+        TypeError: It is none, or its URI is no string.
+    """
+    if isinstance(event, type) and event in _METHODS:
+        raise TypeError(f"expected an event, got its class: write {event.__name__}(...)")
+    if type(event) not in _METHODS:
+        names = ", ".join(kind.__name__ for kind in _METHODS)
+        raise TypeError(f"expected an event ({names}), got {reprlib.repr(event)}")
+    uri: object = getattr(event, "uri", "")
+    if not isinstance(uri, str):
+        raise TypeError(f"the uri of a ResourceUpdated is a string, got {reprlib.repr(uri)}")
 
 
 def event_to_wire(event: ServerEvent, meta: dict[str, Any]) -> tuple[str, dict[str, Any]]:

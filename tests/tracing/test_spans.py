@@ -232,7 +232,7 @@ async def test_a_stream_of_changes_is_one_span_at_each_end(
 
 
 def texts_of(span: Seen) -> list[str]:
-    return [span.name, span.description or "", *map(str, span.attributes.values())]
+    return [span.name, span.description or "", *map(str, span.attributes.values()), *span.event_texts]
 
 
 async def test_what_a_peer_chose_is_cut_short(mode: str, spans: Spans) -> None:
@@ -258,7 +258,9 @@ async def test_nothing_is_exported_that_has_no_utf8(mode: str, spans: Spans, cap
         with pytest.raises(ValueError, match="surrogate"):
             await client.call_tool("half \ud83d an emoji")
 
-    assert spans.named("tools/call work").description == "file-?"
+    span = spans.named("tools/call work")
+    assert span.description == "file-?"
+    assert "file-?" in span.event_texts
     assert spans.named("MCP send tools/call half ? an emoji").status == "ERROR"
     for span in spans.all:
         "".join(texts_of(span)).encode()

@@ -66,7 +66,7 @@ class BadStart(SpanProcessor):
 
 
 class BadEnd(SpanProcessor):
-    def on_end(self, *args: Any) -> None:
+    def on_end(self, *args: Any, **options: Any) -> None:
         raise RuntimeError("boom")
 
 

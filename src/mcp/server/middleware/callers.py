@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Callable, Collection, Hashable
 from functools import lru_cache
-from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.principals import principal
 
-__all__ = ["LISTEN", "CallerKey", "caller", "checked", "chosen", "key_of"]
+__all__ = ["LISTEN", "CallerKey", "caller", "chosen", "key_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,19 +40,6 @@ def caller(ctx: ServerRequestContext[Any, Any]) -> Hashable:
         return "user", key
     client = scope.get("client")
     return None if client is None else ("address", client[0])
-
-
-def checked(key: CallerKey) -> CallerKey:
-    """A key function, as given.
-
-    Raises:
-        TypeError: It is none, or a coroutine function.
-    """
-    if not callable(key):
-        raise TypeError(f"key must be a plain function of the context, got {type(key).__name__}")
-    if iscoroutinefunction(key) or iscoroutinefunction(type(key).__call__):
-        raise TypeError("key must be a plain function of the context, got a coroutine function")
-    return key
 
 
 def key_of(key: CallerKey, ctx: ServerRequestContext[Any, Any]) -> Hashable:

@@ -5,7 +5,8 @@ from threading import Lock
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.middleware.callers import LISTEN, CallerKey, caller, checked, chosen, key_of
+from mcp.server.functions import plain_function
+from mcp.server.middleware.callers import LISTEN, CallerKey, caller, chosen, key_of
 from mcp.server.middleware.rate_limit import TOO_MANY_REQUESTS
 from mcp.shared.exceptions import MCPError
 
@@ -26,14 +27,14 @@ class ConcurrencyLimit:
 
     Raises:
         ValueError: `limit` is not positive.
-        TypeError: `methods` is a single string, or `key` a coroutine function.
+        TypeError: `methods` is a single string, or `key` no plain function.
     """
 
     def __init__(self, limit: int, *, key: CallerKey = caller, methods: Collection[str] | None = None) -> None:
         if not limit >= 1:
             raise ValueError(f"limit must be positive, got {limit!r}")
         self._limit = limit
-        self._key = checked(key)
+        self._key = plain_function("key", key)
         self._methods = chosen(methods)
         self._running: dict[Hashable, int] = {}
         # A server may serve in several threads.

@@ -8,7 +8,8 @@ from time import monotonic
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.middleware.callers import CallerKey, caller, checked, chosen, key_of
+from mcp.server.functions import plain_function
+from mcp.server.middleware.callers import CallerKey, caller, chosen, key_of
 from mcp.shared.exceptions import MCPError
 
 __all__ = ["TOO_MANY_REQUESTS", "RateLimit"]
@@ -34,7 +35,7 @@ class RateLimit:
 
     Raises:
         ValueError: A number is not positive, or not finite.
-        TypeError: `methods` is a single string, or `key` a coroutine function.
+        TypeError: `methods` is a single string, or `key` no plain function.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class RateLimit:
             )
         self._requests = requests
         self._per = per
-        self._key = checked(key)
+        self._key = plain_function("key", key)
         self._methods = chosen(methods)
         self._max_callers = max_callers
         self._clock = clock

@@ -19,6 +19,7 @@ from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, TracerProvider
 
 from mcp.engine.harmless import Harmless
+from mcp.engine.isolation import original
 from mcp.engine.tracing import TRACER_NAME
 from mcp.protocol.codec import RequestId
 from mcp.protocol.results import says_tool_failed
@@ -240,6 +241,7 @@ def _note(span: Span, failure: BaseException, *, answered: bool) -> None:
         return
     if isinstance(failure, anyio.get_cancelled_exc_class()):
         return
+    failure = original(failure)
     with _DESCRIBING:
         if answered and isinstance(failure, MCPError):
             code = str(failure.code)

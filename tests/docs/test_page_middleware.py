@@ -11,7 +11,10 @@ from mcp import types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
 INVALID_PARAMS = -32602
 
@@ -39,7 +42,9 @@ async def answer(middleware: Any, method: str, params: dict[str, Any]) -> dict[s
     headers = {**HEADERS, "mcp-method": method, **({"mcp-name": params["name"]} if "name" in params else {})}
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": META, **params}}
     transport = httpx2.ASGITransport(app=server.streamable_http_app(json_response=True))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost:8000") as http:
+    # Any, since pyright cannot tell what its `post` returns.
+    http: Any = httpx2.AsyncClient(transport=transport, base_url="http://localhost:8000")
+    async with http:
         return (await http.post("/mcp", json=message, headers=headers)).json()
 
 

@@ -26,6 +26,7 @@ class Seen:
     status: str
     description: str | None
     events: list[str]
+    event_texts: list[str]
     scope: str | None
 
     @classmethod
@@ -42,6 +43,7 @@ class Seen:
             span.status.status_code.name,
             span.status.description,
             [event.name for event in span.events],
+            [str(value) for event in span.events for value in (event.attributes or {}).values()],
             span.instrumentation_scope and span.instrumentation_scope.name,
         )
 

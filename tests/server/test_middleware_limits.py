@@ -15,7 +15,13 @@ from wire import Context, refusal
 from mcp import Client, MCPError, types
 from mcp.server import Server
 from mcp.server.context import ServerMiddleware
-from mcp.server.middleware import TIME_LIMIT_EXCEEDED, TOO_MANY_REQUESTS, ConcurrencyLimit, RateLimit, TimeLimit, caller
+from mcp.server.middleware import (
+    TIME_LIMIT_EXCEEDED,
+    TOO_MANY_REQUESTS,
+    ConcurrencyLimit,
+    RateLimit,
+    TimeLimit,
+)
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
 pytestmark = pytest.mark.anyio
@@ -319,11 +325,22 @@ async def test_callers_do_not_pay_for_each_other_and_the_one_away_longest_is_for
     async with Client(server, mode="2026-07-28", validate_output="off") as client:
         await client.call_tool("a")
         await client.call_tool("b")
-        assert (await refused(client, "a")).code == TOO_MANY_REQUESTS
         await client.call_tool("c")
         assert (await refused(client, "b")).code == TOO_MANY_REQUESTS
         await client.call_tool("a")
-        assert (await refused(client, "c")).code == TOO_MANY_REQUESTS
+        assert (await refused(client, "b")).code == TOO_MANY_REQUESTS
+
+
+async def test_a_caller_that_is_refused_has_asked_as_well() -> None:
+    limit = RateLimit(1, per=100, key=lambda ctx: (ctx.params or {})["name"], max_callers=2, clock=Clock())
+    server = Server("shop", on_call_tool=Shop()._call)
+    server.middleware.append(limit)
+    async with Client(server, mode="2026-07-28", validate_output="off") as client:
+        await client.call_tool("a")
+        await client.call_tool("b")
+        assert (await refused(client, "a")).code == TOO_MANY_REQUESTS
+        await client.call_tool("c")
+        assert (await refused(client, "a")).code == TOO_MANY_REQUESTS
 
 
 async def test_notifications_are_not_counted() -> None:
@@ -363,6 +380,15 @@ def test_threads_share_a_limit() -> None:
     assert sum(through) == 200
 
 
+async def key_in_time(ctx: Context) -> str:
+    return "ada"
+
+
+class KeyInTime:
+    async def __call__(self, ctx: Context) -> str:
+        return "ada"
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind"),
     [
@@ -370,53 +396,22 @@ def test_threads_share_a_limit() -> None:
         (lambda: RateLimit(1, per=0), ValueError),
         (lambda: RateLimit(1, max_callers=0), ValueError),
         (lambda: RateLimit(1, methods="tools/call"), TypeError),
+        (lambda: RateLimit(math.nan), ValueError),  # pyright: ignore[reportArgumentType]
+        (lambda: RateLimit(1, per=math.inf), ValueError),
+        (lambda: RateLimit(1, per=math.nan), ValueError),
+        (lambda: RateLimit(1, max_callers=math.nan), ValueError),  # pyright: ignore[reportArgumentType]
+        (lambda: RateLimit(1, key=key_in_time), TypeError),
+        (lambda: RateLimit(1, key=KeyInTime()), TypeError),
+        (lambda: RateLimit(1, key="tenant"), TypeError),  # pyright: ignore[reportArgumentType]
         (lambda: ConcurrencyLimit(0), ValueError),
+        (lambda: ConcurrencyLimit(math.nan), ValueError),  # pyright: ignore[reportArgumentType]
+        (lambda: ConcurrencyLimit(1, key=key_in_time), TypeError),
         (lambda: ConcurrencyLimit(1, methods="tools/call"), TypeError),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused(wrong: Callable[[], object], kind: type[Exception]) -> None:
-    with pytest.raises(kind, match=r"positive|collection"):
+    with pytest.raises(kind, match=r"positive|collection|key must be a plain function, got"):
         wrong()
-
-
-# Callers.
-
-
-class Request:
-    """What of a request over HTTP counts."""
-
-    def __init__(self, **scope: Any) -> None:
-        self.scope = scope
-
-
-class User:
-    is_authenticated = True
-
-    def __init__(self, name: str) -> None:
-        self.username = name
-
-
-@pytest.mark.parametrize(
-    ("request_", "expected"),
-    [
-        (None, None),
-        (Request(client=("192.0.2.7", 5)), ("address", "192.0.2.7")),
-        (Request(client=None), None),
-        (Request(client=("192.0.2.7", 5), user=User("ada")), ("user", "ada")),
-    ],
-)
-async def test_a_caller_is_a_user_or_else_an_address(request_: Any, expected: object) -> None:
-    found: list[object] = []
-
-    async def note(ctx: Context, call_next: Any) -> Any:
-        ctx.request = request_
-        found.append(caller(ctx))
-        return await call_next(ctx)
-
-    async with Client(Shop(note).server) as client:
-        await client.call_tool("quick")
-
-    assert set(found) == {expected}
 
 
 async def test_the_refusal_of_a_method_that_nobody_answers_costs_as_well() -> None:

@@ -1,9 +1,14 @@
 """The ready-made middleware that looks on: a log of requests, their timing, and reports of exceptions."""
 
+import asyncio
 import logging
+import sys
+from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from link_wire import on_a_link
 from wire import Context
@@ -28,6 +33,8 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.
         raise Mishap("a secret")
     if params.name == "refuses":
         raise MCPError(-31000, "no")
+    if params.name == "leaves":
+        raise SystemExit(3)
     if params.name == "waits":
         await anyio.sleep_forever()
     return types.CallToolResult(content=[], is_error=params.name == "fails")
@@ -199,18 +206,109 @@ async def test_an_exception_of_a_notification_is_reported(caplog: pytest.LogCapt
             await reported.wait()
 
 
+@both_eras
+async def test_timing_may_be_awaited(mode: str) -> None:
+    outcomes: list[str] = []
+
+    async def report(ctx: Context, seconds: float, outcome: str) -> None:
+        await anyio.sleep(0)
+        if ctx.method == "tools/call":
+            outcomes.append(outcome)
+
+    server = server_with(Timing(report))
+    await use(server, mode, "works", "raises")
+    async with Client(server, mode=mode, validate_output="off") as client:
+        with anyio.move_on_after(0.1):
+            await client.call_tool("waits")
+        with anyio.fail_after(5):
+            while len(outcomes) < 3:
+                await anyio.sleep(0.001)
+    assert outcomes == ["ok", "Mishap", "cancelled"]
+
+
+@both_eras
+async def test_an_exit_of_a_handler_is_an_exception(mode: str) -> None:
+    reported: list[BaseException | None] = []
+    outcomes: list[str] = []
+
+    def report(ctx: Context, failure: Exception) -> None:
+        reported.append(failure.__cause__)
+
+    def note(ctx: Context, seconds: float, outcome: str) -> None:
+        if ctx.method == "tools/call":
+            outcomes.append(outcome)
+
+    await use(server_with(Timing(note), ErrorReports(report)), mode, "leaves")
+
+    assert [type(failure) for failure in reported] == [SystemExit]
+    assert outcomes == ["SystemExit"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="nobody can tell such a cancellation from others")
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancellation_that_nobody_asked_for_is_an_exception() -> None:
+    reported: list[BaseException | None] = []
+    outcomes: list[str] = []
+
+    async def cancel_oneself(ctx: Context, params: Any) -> Any:
+        raise asyncio.CancelledError
+
+    server = server_with(
+        Timing(lambda ctx, seconds, outcome: outcomes.append(outcome)),
+        ErrorReports(lambda ctx, failure: reported.append(failure.__cause__)),
+    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, cancel_oneself)
+    await use(server, "2026-07-28", "any")
+
+    assert [type(failure) for failure in reported] == [asyncio.CancelledError]
+    assert outcomes == ["CancelledError"]
+
+
+async def test_a_report_on_a_message_that_is_closed_goes_as_far_as_it_can() -> None:
+    steps: list[str] = []
+
+    async def report(ctx: Context, seconds: float, outcome: str) -> None:
+        steps.append(outcome)
+        await Waiting()
+        steps.append("too far")
+
+    timing: Any = Timing(report)
+    message: Any = timing(SimpleNamespace(method="tools/call"), wait_for_ever)
+    message.send(None)
+    message.close()
+
+    assert steps == ["cancelled"]
+
+
+class Waiting:
+    """Waits for nothing in particular, without an event loop."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+async def wait_for_ever(ctx: Any) -> Any:
+    await Waiting()
+
+
 async def test_a_message_whose_coroutine_is_closed_was_cancelled() -> None:
     outcomes: list[str] = []
     timing = Timing(lambda ctx, seconds, outcome: outcomes.append(outcome))
+
+    async def wait_a_little(ctx: Context, params: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
 
     async def close_inner(ctx: Context, call_next: CallNext) -> Any:
         handling = timing(ctx, call_next)
         coroutine: Any = handling
         coroutine.send(None)
-        coroutine.close()
+        # Elsewhere, as when an event loop is gone.
+        await anyio.to_thread.run_sync(coroutine.close)
         return {}
 
-    async with Client(server_with(close_inner), mode="2026-07-28", validate_output="off") as client:
+    server = server_with(close_inner)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, wait_a_little)
+    async with Client(server, mode="2026-07-28", validate_output="off") as client:
         await client.session.send_request(
             types.CallToolRequest(params=types.CallToolRequestParams(name="waits")), types.Result
         )

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState, RequestStateSecurity, compact_json
+from mcp.server.request_state import (
+    AESGCMRequestStateCodec,
+    InvalidRequestState,
+    RequestStateBoundary,
+    RequestStateSecurity,
+    compact_json,
+)
 
 KEY = b"k" * 32
 OTHER = b"o" * 32
@@ -151,12 +157,21 @@ async def who(ctx: Any) -> str:
         ({"keys": [KEY], "ttl": "600"}, TypeError, "ttl must be a number of seconds, got str"),
         ({"keys": [KEY], "ttl": True}, TypeError, "ttl must be a number of seconds, got bool"),
         ({"keys": [KEY], "bind_principal": who}, TypeError, "bind_principal must be a plain function"),
+        ({"keys": [KEY], "bind_principal": 5}, TypeError, "bind_principal must be a plain function, got int"),
+        ({"keys": [KEY], "clock": 5}, TypeError, "clock must be a plain function, got int"),
+        ({"keys": [KEY], "audience": 5}, TypeError, "audience must be a str or None, got int"),
     ],
 )
 def test_a_policy_that_cannot_work_is_refused_at_once(options: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind) as raised:
         RequestStateSecurity(**options)
     assert text in str(raised.value)
+
+
+def test_so_is_an_audience_that_is_no_text() -> None:
+    audience: Any = 5
+    with pytest.raises(TypeError, match="audience must be a str or None, got int"):
+        RequestStateBoundary(RequestStateSecurity(keys=[KEY]), default_audience=audience)
 
 
 def test_an_ephemeral_policy_has_a_key_of_its_own() -> None:

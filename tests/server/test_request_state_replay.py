@@ -4,8 +4,10 @@ import dataclasses
 import logging
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
+from starlette.authentication import SimpleUser, UnauthenticatedUser
 from till import ARGUMENTS, CALL, KEY, OTHER, Door, Now, Till, logged, rejected
 from wire import Context, connected, refusal
 
@@ -215,6 +217,44 @@ async def test_a_request_without_an_access_token_is_nobodys() -> None:
     desk.request = Request(user=User(Token("app", "ada", {"iss": "https://a.example"})))
     await till.token()
     assert desk.principals[-1] == '["app","https://a.example","ada"]'
+
+
+class Named:
+    """A user that some authentication in front of the server has told, without an access token."""
+
+    is_authenticated = True
+
+    def __init__(self, name: Any, attribute: str = "identity") -> None:
+        setattr(self, attribute, name)
+
+
+async def test_without_a_token_the_user_says_whose_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    till, desk = Till(), Desk()
+    till.server.middleware.insert(0, desk)
+    for owner in (SimpleUser("ada"), Named(17), Named(UUID(int=17)), Named("ada", "username")):
+        desk.request = Request(user=owner)
+        token = await till.token()
+        await till.take(token)
+        desk.request = Request(user=SimpleUser("bob"))
+        await till.refuse(token)
+        assert logged(caplog) == rejected("principal")
+        for nobody in (UnauthenticatedUser(), Named(None), Named(object()), {"id": "ada"}):
+            desk.request = Request(user=nobody)
+            await till.refuse(token)
+            assert logged(caplog) == rejected("principal drift")
+
+
+async def test_no_name_passes_for_a_token() -> None:
+    till, desk = Till(), Desk()
+    till.server.middleware.insert(0, desk)
+    for name in ("ada", "app", '["app",null,"ada"]'):
+        desk.request = Request(user=User(Token("app", "ada")))
+        token = await till.token()
+        desk.request = Request(user=SimpleUser(name))
+        await till.refuse(token)
+        other = await till.token()
+        desk.request = Request(user=User(Token("app", "ada")))
+        await till.refuse(other)
 
 
 async def test_a_user_that_nobody_can_name_gets_no_state_and_none_is_taken(caplog: pytest.LogCaptureFixture) -> None:

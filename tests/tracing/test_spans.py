@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 import served_app
 import traced_server
@@ -162,6 +163,18 @@ async def test_a_handler_that_would_end_the_process_is_an_error(mode: str, spans
     assert spans.named("tools/call work").attributes["error.type"] == "SystemExit"
 
 
+async def test_so_is_one_whose_exit_is_its_own(mode: str, spans: Spans) -> None:
+    async def leave(ctx: traced_server.Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        raise SystemExit(3)
+
+    server = build()
+    server.add_request_handler("tools/call", types.CallToolRequestParams, leave)
+    await called(mode, "work", server)
+
+    span = spans.named("tools/call work")
+    assert (span.status, span.description, span.attributes["error.type"]) == ("ERROR", "3", "SystemExit")
+
+
 async def test_notifications_have_spans_without_an_id_at_the_server_alone(spans: Spans) -> None:
     async with Client(build(), mode="legacy") as client:
         await client.session.send_notification(types.RootsListChangedNotification())
@@ -190,14 +203,19 @@ async def test_over_http_a_span_of_the_application_is_the_parent_where_the_messa
 
 
 async def test_a_message_whose_coroutine_is_closed_is_no_error(spans: Spans) -> None:
+    async def wait_a_little(ctx: traced_server.Context, params: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+
     async def close_inner(ctx: traced_server.Context, call_next: CallNext) -> Any:
         handling: Any = OpenTelemetryMiddleware()(ctx, call_next)
         handling.send(None)
-        handling.close()
+        # Elsewhere, as when an event loop is gone.
+        await anyio.to_thread.run_sync(handling.close)
         return {}
 
     server = build(tracing=False)
     server.middleware.append(close_inner)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, wait_a_little)
     async with Client(server, mode="2026-07-28", validate_output="off", tracing=False) as client:
         request = types.CallToolRequest(params=types.CallToolRequestParams(name="waits"))
         await client.session.send_request(request, types.Result)
@@ -232,7 +250,7 @@ async def test_a_stream_of_changes_is_one_span_at_each_end(
 
 
 def texts_of(span: Seen) -> list[str]:
-    return [span.name, span.description or "", *map(str, span.attributes.values())]
+    return [span.name, span.description or "", *map(str, span.attributes.values()), *span.event_texts]
 
 
 async def test_what_a_peer_chose_is_cut_short(mode: str, spans: Spans) -> None:
@@ -258,7 +276,9 @@ async def test_nothing_is_exported_that_has_no_utf8(mode: str, spans: Spans, cap
         with pytest.raises(ValueError, match="surrogate"):
             await client.call_tool("half \ud83d an emoji")
 
-    assert spans.named("tools/call work").description == "file-?"
+    span = spans.named("tools/call work")
+    assert span.description == "file-?"
+    assert "file-?" in span.event_texts
     assert spans.named("MCP send tools/call half ? an emoji").status == "ERROR"
     for span in spans.all:
         "".join(texts_of(span)).encode()

@@ -182,7 +182,8 @@ class Engine(Generic[ContextT, PeerT]):
         async def innermost(context: ContextT) -> dict[str, Any]:
             route = role.route(context.method, peer.version)
             params = _validated(route, context.params)
-            return route.shape.to_dict(await route.handler(context, params), role.stamp)
+            # Middleware is to see the failure that the client is told of, and no exit.
+            return route.shape.to_dict(await contained(route.handler, context, params), role.stamp)
 
         return plain(await _chained(middleware, innermost)(context))
 
@@ -193,7 +194,7 @@ class Engine(Generic[ContextT, PeerT]):
         async def innermost(context: ContextT) -> None:
             route = role.notification_route(context.method, peer.version)
             if route is not None:
-                await route.handler(context, _validated(route, context.params))
+                await contained(route.handler, context, _validated(route, context.params))
 
         try:
             context = role.context(notification, peer, exchange)

@@ -9,7 +9,7 @@ import anyio
 
 from mcp.engine.backend import asyncio_task, cancelled_itself, delivered_cancels, pending_cancels
 
-__all__ = ["HandlerExit", "contained", "in_own_context"]
+__all__ = ["HandlerExit", "contained", "in_own_context", "original"]
 
 T = TypeVar("T")
 
@@ -19,6 +19,11 @@ class HandlerExit(Exception):
 
     The original is the `__cause__`.
     """
+
+
+def original(failure: BaseException) -> BaseException:
+    """What a handler raised: the cause of a `HandlerExit`, else the failure itself."""
+    return failure.__cause__ or failure if isinstance(failure, HandlerExit) else failure
 
 
 async def contained(function: Callable[..., Awaitable[T]], *args: Any) -> T:

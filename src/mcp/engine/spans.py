@@ -2,11 +2,15 @@
 
 Specification: 2026-07-28, basic/index under "OpenTelemetry trace context". The names of attributes are those of
 OpenTelemetry's semantic conventions for MCP, JSON-RPC and generative AI.
+
+Providers, samplers, processors and propagators are the program's, and may raise: then a message goes without what they
+were to do for it.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from traceback import format_exception
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -14,6 +18,8 @@ from opentelemetry import propagate, trace
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, TracerProvider
 
+from mcp.engine.harmless import Harmless
+from mcp.engine.isolation import original
 from mcp.engine.tracing import TRACER_NAME
 from mcp.protocol.codec import RequestId
 from mcp.protocol.results import says_tool_failed
@@ -33,10 +39,19 @@ MAX_CARRIED: Final = 8192
 _NAMES_ITS_TARGET: Final = frozenset({"tools/call", "prompts/get"})
 _NOT_ANSWERED: Final = (TransportError, RequestTimeoutError, MalformedResultError)
 
+_GETTING_A_TRACER = Harmless("getting a tracer")
+_READING_CONTEXT = Harmless("reading trace context")
+_WRITING_CONTEXT = Harmless("writing trace context")
+_STARTING = Harmless("starting a span")
+_DESCRIBING = Harmless("describing a span")
+_ENDING = Harmless("ending a span")
+
 
 def installed_tracer() -> Tracer | None:
-    """The tracer of the global provider; None where that does nothing."""
-    return _tracer_of(trace.get_tracer_provider())
+    """The tracer of the global provider; None where that does nothing, or fails."""
+    with _GETTING_A_TRACER:
+        return _tracer_of(trace.get_tracer_provider())
+    return None
 
 
 @lru_cache(maxsize=1)
@@ -88,8 +103,9 @@ def note_result(span: Span, method: str, result: Any) -> None:
         result: Its result, in wire form or as a model.
     """
     if says_tool_failed(method, result):
-        span.set_attribute("error.type", "tool_error")
-        span.set_status(StatusCode.ERROR)
+        with _DESCRIBING:
+            span.set_attribute("error.type", "tool_error")
+            span.set_status(StatusCode.ERROR)
 
 
 async def traced_request(
@@ -112,7 +128,7 @@ async def traced_request(
     """
     params = params or {}
     # A caller without a span may stand in a trace that it knows of by other means.
-    parent = None if trace.get_current_span().get_span_context().is_valid else _parent(params)
+    parent = None if _stands_in_a_trace() else _parent(params)
     name = f"MCP send {_name(method, _target(method, params))}"
     with _current_span(tracer, name, parent, SpanKind.CLIENT, _attributes(method, id)) as span:
         try:
@@ -140,10 +156,36 @@ def in_trace_of(params: Mapping[str, Any] | None) -> Generator[None, None, None]
         detach(token)
 
 
-def _current_span(tracer: Tracer, name: str, parent: Context | None, kind: SpanKind, attributes: dict[str, str]) -> Any:
-    return tracer.start_as_current_span(
-        name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
-    )
+@contextmanager
+def _current_span(
+    tracer: Tracer, name: str, parent: Context | None, kind: SpanKind, attributes: dict[str, str]
+) -> Generator[Span, None, None]:
+    """A span that is the current one; where it cannot be started, one that does nothing and is nowhere."""
+    span = _started(tracer, name, parent, kind, attributes)
+    if span is None:
+        yield trace.INVALID_SPAN
+        return
+    token = attach(trace.set_span_in_context(span))
+    try:
+        yield span
+    finally:
+        detach(token)
+        with _ENDING:
+            span.end()
+
+
+def _started(
+    tracer: Tracer, name: str, parent: Context | None, kind: SpanKind, attributes: dict[str, str]
+) -> Span | None:
+    with _STARTING:
+        return tracer.start_span(name, parent, kind, attributes, record_exception=False, set_status_on_exception=False)
+    return None
+
+
+def _stands_in_a_trace() -> bool:
+    with _READING_CONTEXT:
+        return trace.get_current_span().get_span_context().is_valid
+    return False
 
 
 def _attributes(method: str, id: RequestId | None) -> dict[str, str]:
@@ -177,12 +219,16 @@ def _parent(params: Mapping[str, Any]) -> Context | None:
     if not is_object(meta):
         return None
     carried = {key: value for key, value in meta.items() if isinstance(value, str) and len(value) <= MAX_CARRIED}
-    return propagate.extract(carried, get_current()) if carried else None
+    if carried:
+        with _READING_CONTEXT:
+            return propagate.extract(carried, get_current())
+    return None
 
 
 def _with_trace_context(params: dict[str, Any]) -> dict[str, Any]:
     carried: dict[str, str] = {}
-    propagate.inject(carried)
+    with _WRITING_CONTEXT:
+        propagate.inject(carried)
     meta: dict[str, Any] = dict(params.get("_meta") or {})
     if "traceparent" in carried:
         meta.pop("tracestate", None)
@@ -195,11 +241,21 @@ def _note(span: Span, failure: BaseException, *, answered: bool) -> None:
         return
     if isinstance(failure, anyio.get_cancelled_exc_class()):
         return
-    if answered and isinstance(failure, MCPError):
-        code = str(failure.code)
-        span.set_attributes({"error.type": code, "rpc.response.status_code": code})
-        span.set_status(StatusCode.ERROR, _exportable(failure.message))
-        return
-    span.record_exception(failure)
-    span.set_attribute("error.type", type(failure).__qualname__)
-    span.set_status(StatusCode.ERROR, _exportable(str(failure)))
+    failure = original(failure)
+    with _DESCRIBING:
+        if answered and isinstance(failure, MCPError):
+            code = str(failure.code)
+            span.set_attributes({"error.type": code, "rpc.response.status_code": code})
+            span.set_status(StatusCode.ERROR, _exportable(failure.message))
+        else:
+            span.set_attribute("error.type", type(failure).__qualname__)
+            span.set_status(StatusCode.ERROR)
+            _note_exception(span, failure)
+
+
+def _note_exception(span: Span, failure: BaseException) -> None:
+    # Of its own accord, a span would take the texts as they are.
+    message = _exportable(str(failure))
+    stack = _exportable("".join(format_exception(failure)))
+    span.set_status(StatusCode.ERROR, message)
+    span.record_exception(failure, {"exception.message": message, "exception.stacktrace": stack})

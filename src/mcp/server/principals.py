@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["principal", "token_principal"]
+__all__ = ["principal", "stated_name", "token_principal"]
 
 
 def principal(user: Any) -> object:
@@ -11,25 +11,37 @@ def principal(user: Any) -> object:
     Two requests are of the same user where this is equal. An object that says nothing of itself is only equal to
     itself, so that a session is rather lost than shared.
     """
-    if user is None or not getattr(user, "is_authenticated", True):
+    if not _is_authenticated(user):
         return None
-    token = token_principal(user)
-    if token is not None:
-        return token
-    for name in ("identity", "username", "display_name"):
-        try:
-            value = getattr(user, name, None)
-        except NotImplementedError:
-            continue
-        if value:
-            return value
-    return user
+    known = token_principal(user) or stated_name(user)
+    return user if known is None else known
 
 
 def token_principal(user: Any) -> tuple[Any, Any, Any] | None:
-    """Client, issuer and subject of the access token that a user came with; None where there is none."""
+    """Client, issuer and subject of the access token that a user came with; None where there is none that says any."""
     token = getattr(user, "access_token", None)
-    if token is None:
-        return None
     claims: dict[str, Any] = getattr(token, "claims", None) or {}
-    return getattr(token, "client_id", None), claims.get("iss"), getattr(token, "subject", None)
+    who = getattr(token, "client_id", None), claims.get("iss"), getattr(token, "subject", None)
+    return None if who == (None, None, None) else who
+
+
+def stated_name(user: Any) -> Any:
+    """The identity, username or display name of an authenticated user, whichever it has first; None without any."""
+    if _is_authenticated(user):
+        for name in ("identity", "username", "display_name"):
+            value = _stated(user, name)
+            if value:
+                return value
+    return None
+
+
+def _is_authenticated(user: Any) -> bool:
+    return user is not None and bool(_stated(user, "is_authenticated", True))
+
+
+def _stated(user: Any, name: str, default: Any = None) -> Any:
+    # What a base class leaves to others to say.
+    try:
+        return getattr(user, name, default)
+    except NotImplementedError:
+        return default

@@ -12,20 +12,21 @@ Specification: 2026-07-28, basic/patterns/mrtr under "Server Requirements" and "
 """
 
 import dataclasses
-import inspect
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os import urandom
 from typing import Any, NoReturn
+from uuid import UUID
 
 from pydantic import BaseModel
 
 from mcp.server._request_state_claims import Claims, compact_json
 from mcp.server._request_state_codec import KEY_BYTES, AESGCMRequestStateCodec, InvalidRequestState, RequestStateCodec
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.principals import token_principal
+from mcp.server.functions import plain_function
+from mcp.server.principals import stated_name, token_principal
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp.types.methods import INPUT_REQUIRED_METHODS, is_input_required
@@ -46,14 +47,22 @@ Context = ServerRequestContext[Any, Any]
 
 
 def authenticated_principal(ctx: Context) -> str | None:
-    """Client, issuer and subject of the access token that the request came with; None where it came with none.
+    """Client, issuer and subject of the access token that the request came with.
+
+    Without one, the identity, username or display name of the user that the HTTP application has authenticated. None
+    where nobody is, and where the user has none of them that is text, a whole number or a UUID.
 
     Args:
         ctx: The request.
     """
     scope: Mapping[str, Any] = getattr(ctx.request, "scope", None) or {}
-    who = token_principal(scope.get("user"))
-    return None if who is None else compact_json(who)
+    user = scope.get("user")
+    who = token_principal(user)
+    if who is not None:
+        return compact_json(who)
+    name = stated_name(user)
+    # An object, since a token is an array: no name may look like a token.
+    return compact_json({"user": str(name)}) if isinstance(name, str | int | UUID) else None
 
 
 class RequestStateSecurity:
@@ -64,7 +73,7 @@ class RequestStateSecurity:
         codec: Seals and opens in place of `keys`, such as with a key service.
         ttl: How long a sealed state is good for, in seconds: each round starts anew.
         bind_principal: Whose request it is, so that nobody else can use the state; None where nobody can tell. Left
-            out, the access token tells that the request came with. None binds to nobody.
+            out, `authenticated_principal` tells. None binds to nobody.
         audience: Which servers accept the state; the server's name when left out. Servers that pass requests on to
             each other need the same one.
         clock: Tells the time, in seconds since the epoch.
@@ -91,13 +100,11 @@ class RequestStateSecurity:
             raise TypeError(f"request-state ttl must be a number of seconds, got {type(ttl).__name__}")
         if not 0 < ttl < math.inf:
             raise ValueError(f"request-state ttl must be a positive finite number, got {ttl!r}")
-        if inspect.iscoroutinefunction(bind_principal):
-            raise TypeError("bind_principal must be a plain function, got a coroutine function")
         self.codec: RequestStateCodec = AESGCMRequestStateCodec(keys) if keys is not None else _checked(codec)
         self.ttl = ttl
-        self.bind_principal = bind_principal
-        self.audience = audience
-        self.clock = clock
+        self.bind_principal = None if bind_principal is None else plain_function("bind_principal", bind_principal)
+        self.audience = _checked_audience(audience)
+        self.clock = plain_function("clock", clock)
 
     @classmethod
     def ephemeral(cls, *, ttl: float = 600.0, audience: str | None = None) -> "RequestStateSecurity":
@@ -108,6 +115,12 @@ class RequestStateSecurity:
             audience: Which servers accept it.
         """
         return cls(keys=[urandom(KEY_BYTES)], ttl=ttl, audience=audience)
+
+
+def _checked_audience(audience: Any) -> str | None:
+    if audience is None or isinstance(audience, str):
+        return audience
+    raise TypeError(f"request-state audience must be a str or None, got {type(audience).__name__}")
 
 
 def _checked(codec: Any) -> RequestStateCodec:
@@ -127,10 +140,14 @@ class RequestStateBoundary:
         security: How the state is protected.
         default_audience: The audience where `security` names none, most often the server's name. Servers without any
             accept each other's state, if they share a key.
+
+    Raises:
+        TypeError: `default_audience` is no text.
     """
 
     def __init__(self, security: RequestStateSecurity, *, default_audience: str | None) -> None:
         self._security = security
+        default_audience = _checked_audience(default_audience)
         self._audience = default_audience if security.audience is None else security.audience
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:

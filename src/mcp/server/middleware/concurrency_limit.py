@@ -5,7 +5,8 @@ from threading import Lock
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.middleware.callers import LISTEN, CallerKey, caller, chosen
+from mcp.server.functions import plain_function
+from mcp.server.middleware.callers import LISTEN, CallerKey, caller, chosen, key_of
 from mcp.server.middleware.rate_limit import TOO_MANY_REQUESTS
 from mcp.shared.exceptions import MCPError
 
@@ -26,17 +27,17 @@ class ConcurrencyLimit:
 
     Raises:
         ValueError: `limit` is not positive.
-        TypeError: `methods` is a single string.
+        TypeError: `methods` is a single string, or `key` no plain function.
     """
 
     received_only = True
     """Only for what clients send: see `ServerMiddleware`."""
 
     def __init__(self, limit: int, *, key: CallerKey = caller, methods: Collection[str] | None = None) -> None:
-        if limit < 1:
+        if not limit >= 1:
             raise ValueError(f"limit must be positive, got {limit!r}")
         self._limit = limit
-        self._key = key
+        self._key = plain_function("key", key)
         self._methods = chosen(methods)
         self._running: dict[Hashable, int] = {}
         # A server may serve in several threads.
@@ -47,7 +48,7 @@ class ConcurrencyLimit:
         limited = ctx.method != LISTEN if self._methods is None else ctx.method in self._methods
         if ctx.request_id is None or not limited:
             return await call_next(ctx)
-        key = self._key(ctx)
+        key = key_of(self._key, ctx)
         self._enter(key)
         try:
             return await call_next(ctx)

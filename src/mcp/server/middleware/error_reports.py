@@ -16,8 +16,9 @@ logger = logging.getLogger(__name__)
 class ErrorReports:
     """Tells a function of each exception that a message ends with, such as one that sends it to a service.
 
-    An `MCPError` is an answer, and is not reported. The exception goes on its way: the client is told "Internal server
-    error", and the log has the traceback.
+    An `MCPError` is an answer, and is not reported, and neither is a cancellation. Where a handler raised what would
+    have ended the server's task or process, such as `SystemExit`, that is the `__cause__` of the exception. The
+    exception goes on its way: the client is told "Internal server error", and the log has the traceback.
 
     Args:
         report: Called with the message's context and the exception, which is being handled at that moment; it may be

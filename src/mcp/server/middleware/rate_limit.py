@@ -2,13 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
-from math import ceil
+from math import ceil, inf
 from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.middleware.callers import CallerKey, caller, chosen
+from mcp.server.functions import plain_function
+from mcp.server.middleware.callers import CallerKey, caller, chosen, key_of
 from mcp.shared.exceptions import MCPError
 
 __all__ = ["TOO_MANY_REQUESTS", "RateLimit"]
@@ -33,8 +34,8 @@ class RateLimit:
         clock: The time in seconds; it never goes back.
 
     Raises:
-        ValueError: A number is not positive.
-        TypeError: `methods` is a single string.
+        ValueError: A number is not positive, or not finite.
+        TypeError: `methods` is a single string, or `key` no plain function.
     """
 
     received_only = True
@@ -50,13 +51,14 @@ class RateLimit:
         max_callers: int = 10_000,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        if requests < 1 or not per > 0 or max_callers < 1:
+        if not (1 <= requests < inf and 0 < per < inf and 1 <= max_callers < inf):
             raise ValueError(
-                f"requests, per and max_callers must be positive, got {requests!r}, {per!r} and {max_callers!r}"
+                "requests, per and max_callers must be positive and finite, "
+                f"got {requests!r}, {per!r} and {max_callers!r}"
             )
         self._requests = requests
         self._per = per
-        self._key = key
+        self._key = plain_function("key", key)
         self._methods = chosen(methods)
         self._max_callers = max_callers
         self._clock = clock
@@ -68,7 +70,7 @@ class RateLimit:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext, /) -> HandlerResult:
         """Handles one message; see `ServerMiddleware`."""
         if ctx.request_id is not None and (self._methods is None or ctx.method in self._methods):
-            wait = self._take(self._key(ctx))
+            wait = self._take(key_of(self._key, ctx))
             if wait > 0:
                 raise MCPError(
                     TOO_MANY_REQUESTS,
@@ -86,6 +88,7 @@ class RateLimit:
             wait = paid + price - now - self._per
             # Sums of such prices are a little off.
             if wait > price * 1e-6:
+                self._paid.move_to_end(key)
                 return wait
             self._paid[key] = paid + price
             self._paid.move_to_end(key)

@@ -143,14 +143,14 @@ class HTTPExchange(OneWayExchange):
             await self._answer(frame, status)
         if limit.cancelled_caught:
             self._response.abandon()
+            await self._response.given_up()
         else:
             self._response.abandon_unless_read(ANSWER_SECONDS)
 
     async def _answer(self, frame: bytes, status: int) -> None:
         if self._response.disconnected:
             self.answered = True
-            # What was given up just now is heard of by the ASGI server first; it would miss the answer otherwise.
-            await anyio.lowlevel.checkpoint()
+            await self._response.given_up()
             return
         if self._lock is None:
             self.answered = True

@@ -4,6 +4,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Send
 
@@ -17,6 +19,10 @@ _SSE_HEADERS: Final = (
     # Tells reverse proxies not to hold events back until there are many.
     (b"x-accel-buffering", b"no"),
 )
+
+
+_ABORT_SECONDS: Final = 1.0
+"""How long to wait for the ASGI server to hear of a connection that was dropped; it takes a turn or two of the loop."""
 
 
 async def respond(send: "Send", status: int, headers: list[RawHeader], body: bytes) -> None:
@@ -40,11 +46,12 @@ class HTTPResponse:
         disconnected: Whether the client is gone; then nothing more is sent.
     """
 
-    __slots__ = ("_receive", "_send", "disconnected", "headers", "streaming")
+    __slots__ = ("_aborted", "_receive", "_send", "disconnected", "headers", "streaming")
 
     def __init__(self, send: "Send", receive: "Receive | None" = None) -> None:
         self._send = send
         self._receive = receive
+        self._aborted = False
         self.headers: tuple[RawHeader, ...] = ()
         self.streaming = False
         self.disconnected = False
@@ -73,7 +80,15 @@ class HTTPResponse:
         """Gives up a client that does not read: nothing more is sent, and uvicorn drops the connection."""
         self.disconnected = True
         if (transport := self._transport()) is not None:
+            self._aborted = True
             transport.abort()
+
+    async def given_up(self) -> None:
+        """Waits until the ASGI server knows of a client that was given up: it would miss the rest otherwise."""
+        if self._aborted and self._receive is not None:
+            with anyio.move_on_after(_ABORT_SECONDS):
+                while (await self._receive())["type"] != "http.disconnect":
+                    pass
 
     def abandon_unless_read(self, seconds: float) -> None:
         """Has the connection dropped if it is about to close, and the client has not read the rest by then.

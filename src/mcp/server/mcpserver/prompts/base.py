@@ -9,6 +9,7 @@ from typing_extensions import Self
 
 from mcp.server.mcpserver.functions.failures import argument_problems, innermost_error
 from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.late import LateModel
 from mcp.server.mcpserver.prompts.messages import (
     AssistantMessage,
     Message,
@@ -69,7 +70,7 @@ class PromptArgument(BaseModel):
     required: bool = False
 
 
-class Prompt(BaseModel):
+class Prompt(LateModel):
     """Messages that a function makes, by what the user filled in.
 
     Attributes:
@@ -92,6 +93,7 @@ class Prompt(BaseModel):
     icons: list[Icon] | None = None
     context_kwarg: str | None = None
 
+    late_field = "arguments"
     _metadata: FuncMetadata = PrivateAttr()
     _is_async: bool = PrivateAttr()
 
@@ -105,14 +107,13 @@ class Prompt(BaseModel):
         self._metadata = func_metadata(self.fn, skipped, structured_output=False, unknown_arguments="refuse")
         self._is_async = is_async_callable(self.fn)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            # What `from_function` leaves to the first listing.
-            if name != "arguments":
-                return super().__getattr__(name)
-            arguments = self.__dict__[name] = _arguments_of(self._metadata)
-            return arguments
+    def _worked_out(self) -> list[PromptArgument]:
+        schema = self._metadata.arg_model.model_json_schema()
+        required = schema.get("required", ())
+        return [
+            PromptArgument(name=name, description=field.get("description"), required=name in required)
+            for name, field in schema.get("properties", {}).items()
+        ]
 
     @classmethod
     def from_function(
@@ -150,7 +151,7 @@ class Prompt(BaseModel):
             icons=icons,
             context_kwarg=find_context_parameter(fn) if context_kwarg is None else context_kwarg,
         )
-        del prompt.__dict__["arguments"]
+        prompt._leave_for_later()
         return prompt
 
     async def render(
@@ -186,13 +187,3 @@ class Prompt(BaseModel):
         except ValidationError as error:
             message = f"Invalid arguments for prompt {self.name!r}: {argument_problems(error)}"
             raise MCPError(INVALID_PARAMS, message) from error
-
-
-def _arguments_of(metadata: FuncMetadata) -> list[PromptArgument]:
-    model = metadata.arg_model
-    schema = model.model_json_schema()
-    required = schema.get("required", ())
-    return [
-        PromptArgument(name=name, description=field.get("description"), required=name in required)
-        for name, field in schema.get("properties", {}).items()
-    ]

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PrivateAttr
+from pydantic import ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic_core import ValidationError
 from typing_extensions import Self
 
 from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
 from mcp.server.mcpserver.functions.failures import argument_problems, innermost_error
 from mcp.server.mcpserver.functions.signature import MISSING, Signature, is_async_callable
+from mcp.server.mcpserver.late import LateModel
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.functions import FunctionResource, name_for
 from mcp.server.mcpserver.resources.security import DEFAULT_RESOURCE_SECURITY, ResourceSecurity, ResourceSecurityError
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 
-class ResourceTemplate(BaseModel):
+class ResourceTemplate(LateModel):
     """Resources that one function makes, by what their URIs say.
 
     Attributes:
@@ -84,6 +85,7 @@ class ResourceTemplate(BaseModel):
     parsed_template: InstanceOf[UriTemplate] = Field(exclude=True)
     security: InstanceOf[ResourceSecurity] = Field(exclude=True)
 
+    late_field = "parameters"
     _metadata: FuncMetadata = PrivateAttr()
     _is_async: bool = PrivateAttr()
 
@@ -97,14 +99,8 @@ class ResourceTemplate(BaseModel):
         self._metadata = func_metadata(self.fn, skipped, structured_output=False)
         self._is_async = is_async_callable(self.fn)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            # What `from_function` leaves out, since few programs ever ask for it.
-            if name != "parameters":
-                return super().__getattr__(name)
-            schema = self.__dict__[name] = self._metadata.arg_model.model_json_schema()
-            return schema
+    def _worked_out(self) -> dict[str, Any]:
+        return self._metadata.arg_model.model_json_schema()
 
     @classmethod
     def from_function(
@@ -164,7 +160,7 @@ class ResourceTemplate(BaseModel):
             parsed_template=parsed,
             security=security,
         )
-        del template.__dict__["parameters"]
+        template._leave_for_later()
         return template
 
     def matches(self, uri: str) -> dict[str, str | list[str]] | None:

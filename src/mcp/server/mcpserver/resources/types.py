@@ -125,7 +125,8 @@ class HttpResource(Resource):
         """
         import httpx2
 
-        async with httpx2.AsyncClient() as client:
+        client = httpx2.AsyncClient()
+        async with client:
             response = await client.get(self.url)
         response.raise_for_status()
         kind = response.headers.get("content-type") or _ANYTHING

@@ -2,13 +2,13 @@
 
 import copy
 import threading
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
+from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import InvalidSignature, ResourceError, UnexpectedResourceError
-from mcp.server.mcpserver.functions.injected import InjectedContext
 from mcp.server.mcpserver.resources import (
     DEFAULT_RESOURCE_SECURITY,
     FunctionResource,
@@ -23,14 +23,7 @@ from mcp.types import INVALID_PARAMS, Annotations, Icon, InputRequiredResult
 
 pytestmark = pytest.mark.anyio
 
-T = TypeVar("T")
-
-
-class Context(InjectedContext, Generic[T]):
-    """Stands for the context of a request, which these tests only hand through."""
-
-
-CONTEXT: Any = Context[None]()
+CONTEXT = Context[Any, Any]()
 
 
 async def read(template: ResourceTemplate, uri: str) -> str | bytes:

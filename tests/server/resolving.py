@@ -1,6 +1,6 @@
 """Servers whose tools have resolved parameters, and a client that answers what these ask."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,61 +8,17 @@ from pydantic import BaseModel
 
 from mcp import Client, types
 from mcp.client import ClientRequestContext
-from mcp.server.mcpserver.functions.injected import InjectedContext
-from mcp.server import Server
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.mcpserver.resolve import build_resolver_plans, find_resolved_parameters, resolve_arguments
-from mcp.server.mcpserver.utilities.func_metadata import func_metadata
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server import MCPServer
+from mcp.server.mcpserver import RequestStateSecurity
 
 KEY = b"k" * 32
 
 
-class MiniContext(InjectedContext):
-    def __init__(self, ctx: Any, params: Any) -> None:
-        self.request_context = ctx
-        self.session = ctx.session
-        self.protocol_version = ctx.protocol_version
-        self.client_capabilities = ctx.session.client_capabilities
-        self.request_state = params.request_state
-        self.input_responses = params.input_responses
-
-
-def serving(*tools: Callable[..., Any], keys: Any = (KEY,), name: str = "shop") -> Any:
-    table: dict[str, Any] = {}
+def serving(*tools: Callable[..., Any], name: str = "shop", keys: Sequence[bytes] = (KEY,)) -> MCPServer:
+    """A server, one of any number that share their keys."""
+    server = MCPServer(name, request_state_security=RequestStateSecurity(keys=keys))
     for tool in tools:
-        resolved = find_resolved_parameters(tool)
-        meta = func_metadata(tool, skip_names=list(resolved))
-        args = set(meta.arg_model.model_fields)
-        table[tool.__name__] = (tool, resolved, build_resolver_plans(resolved, args), meta)
-
-    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(name=n, input_schema=m.arg_model.model_json_schema()) for n, (_, _, _, m) in table.items()
-            ]
-        )
-
-    async def call(ctx: Any, params: types.CallToolRequestParams) -> Any:
-        fn, resolved, plans, meta = table[params.name]
-        args = meta.arg_model.model_validate(params.arguments or {}).model_dump_one_level()
-        try:
-            values = await resolve_arguments(resolved, plans, args, MiniContext(ctx, params))  # type: ignore
-            if isinstance(values, types.InputRequiredResult):
-                return values
-            text = fn(**args, **values)
-            if not isinstance(text, str):
-                text = await text
-        except ToolError as error:
-            return types.CallToolResult(
-                content=[types.TextContent(text=f"Error executing tool {params.name}: {error}")], is_error=True
-            )
-        except types.MCPError if hasattr(types, "MCPError") else ():
-            raise
-        return types.CallToolResult(content=[types.TextContent(text=text)])
-
-    server = Server(name, on_call_tool=call, on_list_tools=list_tools)
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity(keys=list(keys)), default_audience=name))
+        server.add_tool(tool)
     return server
 
 

@@ -9,7 +9,7 @@ import pytest
 from resolving import Answers, Confirm, Copies, serving, shopping, text_of
 
 from mcp import MCPError, types
-from mcp.server.mcpserver.functions.injected import InjectedContext
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import (
     AcceptedElicitation,
     CancelledElicitation,
@@ -113,13 +113,13 @@ async def test_it_sees_arguments_as_the_tool_does(mode: str) -> None:
 
 
 async def test_it_may_take_the_context(mode: str) -> None:
-    def who(ctx: InjectedContext) -> str:
-        return type(ctx).__name__
+    def who(request: Context) -> str:
+        return request.request_context.method
 
-    def buy(name: Annotated[str, Resolve(who)]) -> str:
-        return name
+    def buy(method: Annotated[str, Resolve(who)]) -> str:
+        return method
 
-    assert (await outcome(mode, buy)).endswith("Context")
+    assert await outcome(mode, buy) == "tools/call"
 
 
 def doubled(title: str, /, times: int = 2) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import Annotated, Any
 
 import pytest
+from link_wire import on_a_link
 from resolving import Answers, Confirm, Copies, serving, shopping, text_of
 
 from mcp import MCPError, types
@@ -327,11 +328,16 @@ def ask_roots() -> ListRoots:
     return ListRoots()
 
 
-async def test_the_clients_model_is_asked(mode: str) -> None:
-    def talk(answer: Annotated[types.CreateMessageResult, Resolve(ask_model)]) -> str:
-        assert isinstance(answer.content, types.TextContent)
-        return answer.content.text
+def talk(answer: Annotated[types.CreateMessageResult, Resolve(ask_model)]) -> str:
+    assert isinstance(answer.content, types.TextContent)
+    return answer.content.text
 
+
+def look(roots: Annotated[types.ListRootsResult, Resolve(ask_roots)]) -> str:
+    return str(roots.roots[0].uri)
+
+
+async def test_the_clients_model_is_asked(mode: str) -> None:
     answers = Answers()
     assert await outcome(mode, talk, answers) == "answer 1"
     assert answers.asked == ["sample"]
@@ -345,9 +351,6 @@ async def test_also_with_tools(mode: str) -> None:
 
 
 async def test_the_client_is_asked_for_its_roots(mode: str) -> None:
-    def look(roots: Annotated[types.ListRootsResult, Resolve(ask_roots)]) -> str:
-        return str(roots.roots[0].uri)
-
     assert await outcome(mode, look, Answers()) == "file:///home"
 
 
@@ -424,3 +427,26 @@ async def test_the_error_of_a_client_ends_the_call(mode: str) -> None:
     async with shopping(serving(buy), mode=mode, elicitation_callback=refuse) as client:
         with pytest.raises(MCPError, match="Not now"):
             await client.call_tool("buy", {"title": "Dune"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "asked", "expected"),
+    [
+        (buy, {"roots": []}, "elicitation/create", "ElicitResult"),
+        (buy, {"action": "agree"}, "elicitation/create", "ElicitResult"),
+        (talk, {"role": "assistant"}, "sampling/createMessage", "CreateMessageResult"),
+        (look, {"roots": "/home"}, "roots/list", "ListRootsResult"),
+    ],
+)
+async def test_a_client_of_the_handshake_era_that_answers_something_else(
+    tool: Any, answer: Any, asked: str, expected: str
+) -> None:
+    async with on_a_link(serving(tool)._lowlevel_server) as wire:
+        await wire.initialize(capabilities={"elicitation": {}, "sampling": {}, "roots": {}})
+        wire.say("tools/call", {"name": tool.__name__, "arguments": {"title": "Dune"}}, id=1)
+        question = await wire.next()
+        assert question["method"] == asked
+        wire.send({"jsonrpc": "2.0", "id": question["id"], "result": answer})
+        result = (await wire.next())["result"]
+    assert result["isError"]
+    assert result["content"][0]["text"].endswith(f": Received an answer to {asked} that is no {expected}")

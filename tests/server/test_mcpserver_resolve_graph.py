@@ -61,7 +61,7 @@ def test_a_parameter_is_resolved_by_the_function_in_its_annotation() -> None:
 
 
 def test_also_where_annotations_are_text() -> None:
-    def tool(cost: "Price", later: "NotDefinedYet", title: "str") -> None: ...  # noqa: F821  # pyright: ignore
+    def tool(untyped, cost: "Price", later: "NotDefinedYet", title: "str") -> None: ...  # noqa: F821  # pyright: ignore
 
     assert found(tool) == {"cost": (price, False)}
 

@@ -253,16 +253,14 @@ async def test_one_that_has_not_changed_goes_on_in_the_newer_version() -> None:
 
 
 async def test_two_servers_with_the_same_keys_share_a_call() -> None:
-    answers = Answers(**{"How many of Dune?": {"count": 2}, "Wrap Dune?": {"ok": True}, "Deliver all 2?": {"ok": True}})
     servers = [serving(buy), serving(buy)]
-    result: Any = None
-    responses: dict[str, Any] = {}
-    for turn in range(3):
-        async with shopping(servers[turn % 2], answers) as client:
-            state = None if result is None else result.request_state
-            result = await answering(client, "buy", state, responses or None, **DUNE)
-        forms = {COPIES: accept(count=2), WRAP: accept(ok=True), DELIVER: accept(ok=True)}
-        responses = {key: forms[key] for key in getattr(result, "input_requests", None) or {}}
+    forms = {COPIES: accept(count=2), WRAP: accept(ok=True), DELIVER: accept(ok=True)}
+    async with shopping(servers[0], Answers()) as one, shopping(servers[1], Answers()) as other:
+        result = await asked_by(one, "buy", **DUNE)
+        for client in (other, one):
+            assert isinstance(result, types.InputRequiredResult)
+            responses = {key: forms[key] for key in questions_of(result)}
+            result = await answering(client, "buy", result.request_state, responses, **DUNE)
     assert said(result) == "2 of Dune, True, True"
 
 

@@ -201,7 +201,7 @@ def compose_tool_call_handler(extensions: Sequence[Extension], handler: RequestH
 
 
 def _intercepts(extension: Extension) -> bool:
-    method = extension.intercept_tool_call
+    method: Any = getattr(extension, "intercept_tool_call", Extension.intercept_tool_call)
     return getattr(method, "__func__", method) is not Extension.intercept_tool_call
 
 

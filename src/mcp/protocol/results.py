@@ -19,7 +19,16 @@ from mcp.protocol.trees import is_object
 from mcp.types.base import SERVER_INFO_META_KEY
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-__all__ = ["InvalidResultError", "ResultShape", "Stamp", "WireRules", "plain", "says_tool_failed", "wire_rules"]
+__all__ = [
+    "InvalidResultError",
+    "KeptResult",
+    "ResultShape",
+    "Stamp",
+    "WireRules",
+    "plain",
+    "says_tool_failed",
+    "wire_rules",
+]
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,27 @@ class Stamp:
         self.typed_tail = b',"resultType":"complete"' + self.tail
 
 
+class KeptResult:
+    """A result that answers many requests, and is encoded for the first of them in each revision.
+
+    Args:
+        result: The result. It must not change any more.
+    """
+
+    __slots__ = ("_encoded", "result")
+
+    def __init__(self, result: BaseModel) -> None:
+        self.result = result
+        self._encoded: dict[ResultShape, tuple[Stamp, bytes]] = {}
+
+    def to_json(self, shape: "ResultShape", stamp: Stamp) -> bytes:
+        """The result as JSON text; it raises what `ResultShape.to_json` does."""
+        kept = self._encoded.get(shape)
+        if kept is None or kept[0] is not stamp:
+            kept = self._encoded[shape] = (stamp, shape.to_json(self.result, stamp))
+        return kept[1]
+
+
 class ResultShape:
     """How the results of one method become wire form under one revision's rules.
 
@@ -105,18 +135,22 @@ class ResultShape:
         self._hint = hint
         self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], _Pieces] | None] = {}
 
-    def to_json(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> bytes:
+    def to_json(self, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> bytes:
         """The result as JSON text.
 
         Raises:
             InvalidResultError: It cannot be a result of the method.
             ValueError: It holds something that has no JSON form.
         """
+        if isinstance(result, KeptResult):
+            return result.to_json(self, stamp)
         pieces = self._spliced(result, stamp)
         return dumps(self.to_dict(result, stamp)) if pieces is None else b"".join(pieces)
 
-    def to_frame(self, id: RequestId, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> bytes:
+    def to_frame(self, id: RequestId, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> bytes:
         """The response that carries the result, as JSON text; it raises what `to_json` does."""
+        if isinstance(result, KeptResult):
+            return encode_result(id, result.to_json(self, stamp))
         pieces = self._spliced(result, stamp)
         if pieces is None:
             return encode_response(id, self.to_dict(result, stamp))
@@ -137,9 +171,9 @@ class ResultShape:
             self._check(result)
         return splice(result, stamp)
 
-    def to_dict(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> dict[str, Any]:
+    def to_dict(self, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> dict[str, Any]:
         """The result as the dict that `to_json` would encode."""
-        wire = self._plain(result)
+        wire = self._plain(result.result if isinstance(result, KeptResult) else result)
         if not self._rules.result_type:
             for member in _MODERN_ONLY_MEMBERS:
                 wire.pop(member, None)

@@ -1,4 +1,4 @@
-"""Servers: the raw `Server`, its transports, and what handlers are given."""
+"""Servers: `MCPServer`, the raw `Server`, their transports, and what handlers are given."""
 
 from typing import TYPE_CHECKING
 
@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext as ServerRequestContext
     from mcp.server.lowlevel.server import NotificationOptions as NotificationOptions
     from mcp.server.lowlevel.server import Server as Server
+    from mcp.server.mcpserver.server import MCPServer as MCPServer
     from mcp.server.models import InitializationOptions as InitializationOptions
 
-__all__ = ["CacheHint", "InitializationOptions", "NotificationOptions", "Server", "ServerRequestContext"]
+__all__ = ["CacheHint", "InitializationOptions", "MCPServer", "NotificationOptions", "Server", "ServerRequestContext"]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "CacheHint": "mcp.server.caching",
         "InitializationOptions": "mcp.server.models",
+        "MCPServer": "mcp.server.mcpserver.server",
         "NotificationOptions": "mcp.server.lowlevel.server",
         "Server": "mcp.server.lowlevel.server",
         "ServerRequestContext": "mcp.server.context",

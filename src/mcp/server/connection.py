@@ -78,7 +78,7 @@ class Connection:
         announced: What the server announces, while it answers `initialize`.
     """
 
-    __slots__ = ("announced", "facts", "log_level", "protocol_version", "standalone")
+    __slots__ = ("__weakref__", "announced", "facts", "log_level", "protocol_version", "standalone")
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 from pydantic import BaseModel
 
@@ -38,6 +39,9 @@ class ServerRuntime:
     Args:
         server: The server.
         lifespan_state: What its lifespan yielded.
+
+    Attributes:
+        connections: The clients of handshake revisions that have opened a connection, while it lasts.
     """
 
     def __init__(self, server: "Server[Any]", lifespan_state: Any) -> None:
@@ -46,6 +50,7 @@ class ServerRuntime:
         self._routes: dict[tuple[str, str], Route] = {}
         self._routes_of = server.handlers_revision
         self._facts: ClientFacts | None = None
+        self.connections: WeakSet[Connection] = WeakSet()
         self.engine: Engine[ServerRequestContext[Any, Any], Envelope | HandshakeSession] = Engine(self)
 
     async def serve_link(
@@ -154,8 +159,10 @@ class ServerRuntime:
     async def _initialize(
         self, ctx: ServerRequestContext[Any, Any], params: types.InitializeRequestParams
     ) -> types.InitializeResult:
-        options = ctx.session.connection.announced
+        connection = ctx.session.connection
+        options = connection.announced
         assert options is not None, "only a connection of the handshake era routes initialize"
+        self.connections.add(connection)
         return initialize_result(options, params.protocol_version)
 
     async def _set_level(

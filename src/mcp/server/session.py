@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import deprecated
 
 from mcp.engine.exchange import Exchange, FrameWriter
+from mcp.server.list_changes import told
 from mcp.server.questions import ClientQuestions
 from mcp.shared.exceptions import ConnectionClosedError, MCPDeprecationWarning
 from mcp.types.jsonrpc import RequestId
@@ -193,6 +194,7 @@ class ServerSession(ClientQuestions):
 
     async def _announce(self, method: str, params: dict[str, Any] | None) -> None:
         """Sends what belongs to no request. A client that is gone misses it."""
+        told(self._connection, method)
         try:
             await self._connection.notify(method, params)
         except ConnectionClosedError:

@@ -23,6 +23,7 @@ from mcp.protocol.results import Stamp
 from mcp.server.caching import CacheableMethod, CacheHint, validate_cache_hints
 from mcp.server.capabilities import NotificationOptions, derived_capabilities
 from mcp.server.context import HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.list_changes import ListChanges
 from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.runtime import ServerRuntime
@@ -195,6 +196,8 @@ class Server(Generic[LifespanResultT]):
         self.middleware: list[ServerMiddleware[LifespanResultT]] = [OpenTelemetryMiddleware()] if tracing else []
         self.extensions: dict[str, dict[str, Any]] = {}
         self.handlers_revision = 0
+        self.notification_options = NotificationOptions()
+        self.list_changes: ListChanges | None = None
         self._session_manager: StreamableHTTPSessionManager | None = None
         self._requests: dict[str, HandlerEntry[LifespanResultT]] = {}
         self._notifications: dict[str, HandlerEntry[LifespanResultT]] = {}
@@ -297,14 +300,14 @@ class Server(Generic[LifespanResultT]):
         """What the server can do, derived from its handlers. A subclass may override it.
 
         Args:
-            notification_options: The list changes that are announced.
+            notification_options: The list changes that are announced; `self.notification_options` when left out.
             experimental_capabilities: Capabilities outside the protocol.
             extensions: Settings by extension identifier, on top of `self.extensions`.
             protocol_version: The revision to describe; None for the handshake ones.
         """
         return derived_capabilities(
             self._requests,
-            notification_options or NotificationOptions(),
+            notification_options or self.notification_options,
             experimental_capabilities,
             {**self.extensions, **(extensions or {})},
             protocol_version,
@@ -371,7 +374,12 @@ class Server(Generic[LifespanResultT]):
     async def in_process(self) -> AsyncGenerator[ServerRuntime, None]:
         """Enters the lifespan, and yields what serves."""
         async with self.lifespan(self) as state:
-            yield ServerRuntime(self, state)
+            runtime = ServerRuntime(self, state)
+            if self.list_changes is None:
+                yield runtime
+                return
+            async with self.list_changes.serving(runtime.connections):
+                yield runtime
 
     async def run(
         self,

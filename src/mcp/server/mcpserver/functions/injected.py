@@ -13,6 +13,8 @@ class InjectedContext:
     It stands here, below everything that reads signatures, so that the module of `Context` can use what they use.
     """
 
+    __slots__ = ()
+
 
 def is_context(annotation: Any) -> bool:
     """Whether a parameter of this type wants the context: `Context` plain, subscripted, optional or annotated."""

@@ -1,0 +1,36 @@
+"""What is told of a call that failed."""
+
+from pydantic import ValidationError
+
+__all__ = ["argument_problems", "innermost_error"]
+
+
+def innermost_error(error: Exception) -> Exception:
+    """The error that a task group wrapped; the error itself if it is no group, or a group of several."""
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    while len(inner) == 1 and isinstance(inner[0], Exception):
+        error = inner[0]
+        inner = getattr(error, "exceptions", ())
+    return error
+
+
+def argument_problems(error: ValidationError) -> str:
+    """One sentence about the arguments that were refused. It names each of them, and repeats no value.
+
+    Args:
+        error: What `FuncMetadata.validate_arguments` raised.
+    """
+    return "; ".join(
+        _problem(problem["type"], problem["loc"], problem["msg"])
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+    )
+
+
+def _problem(kind: str, place: tuple[int | str, ...], message: str) -> str:
+    name, *path = place or ("",)
+    if kind == "missing" and not path:
+        return f"missing required argument {name!r}"
+    if kind == "unknown_argument":
+        return f"unknown argument {name!r}, {message.partition('; ')[2]}"
+    within = "".join(f"[{part!r}]" for part in path)
+    return f"argument {name!r}{within}: {message}"

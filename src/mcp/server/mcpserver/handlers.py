@@ -1,0 +1,153 @@
+"""The handlers that an `MCPServer` registers on its low-level server."""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp import types
+from mcp.protocol.results import KeptResult
+from mcp.server.context import ServerRequestContext
+from mcp.server.list_changes import ListChanges
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.listings import Listing, prompt_entry, resource_entry, template_entry, tool_entry
+from mcp.server.mcpserver.tools.base import Tool
+from mcp.shared.exceptions import MCPError
+from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver.server import MCPServer
+
+__all__ = ["Handlers"]
+
+logger = logging.getLogger(__name__)
+
+_Request = ServerRequestContext[Any, Any]
+_Pages = types.PaginatedRequestParams | None
+
+
+class Handlers:
+    """Answers requests from what a server has registered.
+
+    What a subclass of `MCPServer` overrides is what clients get.
+
+    Args:
+        server: The server.
+        changes: Told when a handler begins and ends.
+    """
+
+    def __init__(self, server: MCPServer[Any], changes: ListChanges) -> None:
+        self._server = server
+        self._changes = changes
+        tools, prompts, resources = server.managers
+        self._tools = Listing(
+            tools.list_tools,
+            lambda: Tool.edits,
+            lambda items: types.ListToolsResult(tools=list(map(tool_entry, items))),
+        )
+        self._resources = Listing(
+            resources.list_resources,
+            lambda: 0,
+            lambda items: types.ListResourcesResult(resources=list(map(resource_entry, items))),
+        )
+        self._templates = Listing(
+            resources.list_templates,
+            lambda: 0,
+            lambda items: types.ListResourceTemplatesResult(resource_templates=list(map(template_entry, items))),
+        )
+        self._prompts = Listing(
+            prompts.list_prompts,
+            lambda: 0,
+            lambda items: types.ListPromptsResult(prompts=list(map(prompt_entry, items))),
+        )
+
+    def _overrides(self, method: str) -> bool:
+        from mcp.server.mcpserver.server import MCPServer
+
+        return getattr(type(self._server), method) is not getattr(MCPServer, method)
+
+    async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
+        """Answers `tools/list`."""
+        if self._overrides("list_tools"):
+            return types.ListToolsResult(tools=await self._server.list_tools())
+        return _kept(self._tools.current())
+
+    async def list_resources(self, ctx: _Request, params: _Pages) -> types.ListResourcesResult:
+        """Answers `resources/list`."""
+        if self._overrides("list_resources"):
+            return types.ListResourcesResult(resources=await self._server.list_resources())
+        return _kept(self._resources.current())
+
+    async def list_resource_templates(self, ctx: _Request, params: _Pages) -> types.ListResourceTemplatesResult:
+        """Answers `resources/templates/list`."""
+        if self._overrides("list_resource_templates"):
+            return types.ListResourceTemplatesResult(resource_templates=await self._server.list_resource_templates())
+        return _kept(self._templates.current())
+
+    async def list_prompts(self, ctx: _Request, params: _Pages) -> types.ListPromptsResult:
+        """Answers `prompts/list`."""
+        if self._overrides("list_prompts"):
+            return types.ListPromptsResult(prompts=await self._server.list_prompts())
+        return _kept(self._prompts.current())
+
+    async def call_tool(
+        self, ctx: _Request, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Answers `tools/call`. What a tool raises is a result that says so, unless it is an `MCPError`."""
+        context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
+        with self._changes.handling():
+            try:
+                return await self._server.call_tool(params.name, params.arguments or {}, context)
+            except MCPError:
+                raise
+            except Exception as failure:
+                if not isinstance(failure, ToolError) or isinstance(failure, UnexpectedToolError):
+                    logger.exception("tool %.100r failed", params.name)
+                text = str(failure) or type(failure).__name__
+                return types.CallToolResult(content=[types.TextContent(text=_sendable(text))], is_error=True)
+
+    async def read_resource(
+        self, ctx: _Request, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        """Answers `resources/read`."""
+        context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
+        uri = str(params.uri)
+        with self._changes.handling():
+            try:
+                found = await self._server.read_resource(uri, context)
+            except ResourceNotFoundError as missing:
+                raise MCPError(INVALID_PARAMS, str(missing), {"uri": uri}) from missing
+            except ResourceError as failure:
+                logger.exception("reading the resource %.300r failed", uri)
+                raise MCPError(INTERNAL_ERROR, str(failure), {"uri": uri}) from failure
+        if isinstance(found, types.InputRequiredResult):
+            return found
+        return types.ReadResourceResult(contents=[wire_contents(uri, content) for content in found])
+
+    async def get_prompt(
+        self, ctx: _Request, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Answers `prompts/get`."""
+        context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
+        with self._changes.handling():
+            return await self._server.get_prompt(params.name, params.arguments, context)
+
+
+def wire_contents(uri: str, piece: ReadResourceContents) -> types.TextResourceContents | types.BlobResourceContents:
+    """One piece of a resource, as clients get it."""
+    if isinstance(piece.content, str):
+        return types.TextResourceContents(uri=uri, text=piece.content, mime_type=piece.mime_type, _meta=piece.meta)
+    blob = b64encode(piece.content).decode()
+    return types.BlobResourceContents(uri=uri, blob=blob, mime_type=piece.mime_type, _meta=piece.meta)
+
+
+def _kept(listing: KeptResult) -> Any:
+    return cast("Any", listing)
+
+
+def _sendable(text: str) -> str:
+    """A text without the halves of surrogate pairs, which no message can carry."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

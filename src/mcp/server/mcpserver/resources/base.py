@@ -1,0 +1,99 @@
+"""What every resource has in common."""
+
+import abc
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
+from mcp.server.mcpserver.functions.failures import innermost_error
+from mcp.shared.exceptions import MCPError
+from mcp.types.base import Icon, Uri
+from mcp.types.content import Annotations
+
+__all__ = ["Annotations", "Icon", "Resource", "sendable"]
+
+
+class Resource(BaseModel, abc.ABC):
+    """Something that clients read by its URI. Subclasses say how, in `read`.
+
+    Attributes:
+        uri: The address, kept as given.
+        name: What it is called; the URI if nothing is given.
+        title: A name for people.
+        description: What it is.
+        mime_type: What its contents are. Nobody checks that they are.
+        icons: Images that stand for it.
+        annotations: Hints for whoever uses it.
+        meta: Its `_meta`.
+        size: In bytes, for the listing; None leaves that to `known_size`.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    uri: Uri
+    name: str | None = Field(default=None, validate_default=True)
+    title: str | None = None
+    description: str | None = None
+    mime_type: str = "text/plain"
+    icons: list[Icon] | None = None
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+    size: Annotated[int, Field(ge=0)] | None = None
+
+    @field_validator("name", mode="before")
+    @classmethod
+    def set_default_name(cls, name: str | None, info: ValidationInfo) -> str:
+        """The name, or else the URI.
+
+        Raises:
+            ValueError: There is neither.
+        """
+        name = name or info.data.get("uri")
+        if not name:
+            raise ValueError("a resource needs a URI, or at least a name")
+        return name
+
+    @property
+    def known_size(self) -> int | None:
+        """How many bytes the contents have, if that is known without reading them."""
+        return self.size
+
+    @abc.abstractmethod
+    async def read(self) -> str | bytes:
+        """The contents, as text or as bytes."""
+
+    async def read_contents(self) -> list[ReadResourceContents]:
+        """Everything that a client receives when it reads this resource.
+
+        Raises:
+            ResourceError: The resource raised it, or, as `UnexpectedResourceError`, an exception of another kind.
+            MCPError: The resource raised it, as the answer to the client.
+        """
+        try:
+            return self._contents_of(await self._value())
+        except Exception as error:
+            cause = innermost_error(error)
+            if isinstance(cause, (MCPError, ResourceError)):
+                raise cause  # noqa: B904
+            raise UnexpectedResourceError(f"Error reading resource {self.uri}") from cause
+
+    async def _value(self) -> Any:
+        return await self.read()
+
+    def _contents_of(self, value: Any) -> list[ReadResourceContents]:
+        if not isinstance(value, (str, bytes)):
+            raise TypeError(f"{type(self).__name__}.read() must return str or bytes, not {type(value).__name__}")
+        return [ReadResourceContents(sendable(value), self.mime_type, self.meta)]
+
+
+def sendable(content: str | bytes) -> str | bytes:
+    """The content, as given.
+
+    Raises:
+        UnicodeEncodeError: It holds half a surrogate pair, which no message can carry.
+    """
+    if isinstance(content, str) and not content.isascii():
+        content.encode()
+    return content

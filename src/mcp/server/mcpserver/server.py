@@ -1,0 +1,367 @@
+"""`MCPServer`: a server made of ordinary typed functions.
+
+    mcp = MCPServer("Weather")
+
+    @mcp.tool()
+    def forecast(city: str, days: int = 3) -> list[str]: ...
+
+    mcp.run()
+
+It builds a low-level `Server` and registers handlers on it, as any program could: there is no other way to the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from mcp.server.list_changes import ListChanges
+from mcp.server.lowlevel.server import LifespanResultT, NotificationOptions, Server
+from mcp.server.lowlevel.server import lifespan as default_lifespan
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.handlers import Handlers
+from mcp.server.mcpserver.prompts.manager import PromptManager
+from mcp.server.mcpserver.registration import Registration
+from mcp.server.mcpserver.resources.resource_manager import ResourceManager
+from mcp.server.mcpserver.resources.security import DEFAULT_RESOURCE_SECURITY, ResourceSecurity
+from mcp.server.mcpserver.serving import Serving
+from mcp.server.mcpserver.settings import LogLevel, Settings
+from mcp.server.mcpserver.tools.tool_manager import ToolManager
+from mcp.server.mcpserver.utilities.logging import configure_logging, get_logger
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
+from mcp.types.input_required import InputRequiredResult
+
+if TYPE_CHECKING:
+    from pydantic import AnyUrl
+
+    from mcp import types
+    from mcp.server.caching import CacheableMethod, CacheHint
+    from mcp.server.context import ServerMiddleware
+    from mcp.server.lowlevel.helper_types import ReadResourceContents
+    from mcp.server.mcpserver.duplicates import DuplicatePolicy
+    from mcp.server.mcpserver.functions.arguments import UnknownArguments
+    from mcp.server.mcpserver.resources.base import Resource
+    from mcp.server.mcpserver.tools.base import Tool
+    from mcp.server.subscriptions import SubscriptionBus
+
+__all__ = ["MCPServer", "Settings", "configure_logging", "lifespan_wrapper"]
+
+logger = get_logger(__name__)
+
+
+class MCPServer(Registration, Serving[LifespanResultT]):
+    """A server made of typed functions.
+
+    Args:
+        name: The server's programmatic name.
+        title: Its name for people.
+        description: What it is for.
+        instructions: How a model should use it.
+        website_url: Where to read more.
+        icons: Images to show beside it.
+        version: Its version.
+        auth_server_provider: Not built yet: raises, rather than serve unprotected.
+        token_verifier: Not built yet: raises, rather than serve unprotected.
+        tools: Tools to begin with.
+        resources: Resources to begin with.
+        debug: Starlette's debug mode, in the HTTP applications.
+        log_level: What `run()` logs, where the program has not set up logging itself.
+        warn_on_duplicate_resources: Whether a warning is logged when the URI of a resource is taken.
+        warn_on_duplicate_tools: Whether a warning is logged when the name of a tool is taken.
+        warn_on_duplicate_prompts: Whether a warning is logged when the name of a prompt is taken.
+        dependencies: What `mcp dev` and `mcp install` install besides.
+        lifespan: Entered with the server when serving starts, left when it ends; what it yields is
+            `ctx.request_context.lifespan_context`.
+        auth: Not built yet: raises, rather than serve unprotected.
+        resource_security: What the values in a resource's URI are checked for.
+        request_state_security: How the state of requests in several rounds is sealed. Left out, with a key of this
+            process: several processes behind one address need keys that they share.
+        cache_hints: How results may be cached, by method.
+        subscriptions: Carries changes to `subscriptions/listen` streams; a bus within this process when left out, and
+            none with False.
+        middleware: Wraps every message, outermost first.
+        on_duplicate: What happens when a name or a URI is taken, for all three kinds; by default the first stays, and
+            the `warn_on_duplicate_*` arguments decide on a warning.
+        unknown_arguments: "suggest" refuses an argument of a tool that looks like a slip and ignores other unknown
+            ones, "refuse" refuses them all.
+        tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
+
+    Raises:
+        ValueError: `cache_hints` names a method whose results are not cacheable.
+        NotImplementedError: An argument asks for something that is not built yet.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        instructions: str | None = None,
+        website_url: str | None = None,
+        icons: list[types.Icon] | None = None,
+        version: str = "",
+        auth_server_provider: Any = None,
+        token_verifier: Any = None,
+        *,
+        tools: list[Tool] | None = None,
+        resources: list[Resource] | None = None,
+        debug: bool = False,
+        log_level: LogLevel = "INFO",
+        warn_on_duplicate_resources: bool = True,
+        warn_on_duplicate_tools: bool = True,
+        warn_on_duplicate_prompts: bool = True,
+        dependencies: list[str] | None = None,
+        lifespan: Callable[[MCPServer[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]] | None = None,
+        auth: Any = None,
+        resource_security: ResourceSecurity = DEFAULT_RESOURCE_SECURITY,
+        request_state_security: RequestStateSecurity | None = None,
+        cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
+        subscriptions: SubscriptionBus | Literal[False] | None = None,
+        middleware: Sequence[ServerMiddleware[Any]] | None = None,
+        on_duplicate: DuplicatePolicy | None = None,
+        unknown_arguments: UnknownArguments = "suggest",
+        tracing: bool = True,
+    ) -> None:
+        _refuse_unbuilt(auth=auth, token_verifier=token_verifier, auth_server_provider=auth_server_provider)
+        self.settings: Settings[LifespanResultT] = Settings(
+            debug=debug,
+            log_level=log_level,
+            warn_on_duplicate_resources=warn_on_duplicate_resources,
+            warn_on_duplicate_tools=warn_on_duplicate_tools,
+            warn_on_duplicate_prompts=warn_on_duplicate_prompts,
+            dependencies=list(dependencies or ()),
+            lifespan=lifespan,
+            auth=auth,
+        )
+        self.dependencies = self.settings.dependencies
+        self._tool_manager = ToolManager(warn_on_duplicate_tools, tools=tools, on_duplicate=on_duplicate)
+        self._resource_manager = ResourceManager(
+            warn_on_duplicate_resources, resources=resources, on_duplicate=on_duplicate
+        )
+        self._prompt_manager = PromptManager(warn_on_duplicate_prompts, on_duplicate=on_duplicate)
+        self._resource_security = resource_security
+        self._unknown_arguments = unknown_arguments
+        self._custom_starlette_routes = []
+        self._bus: SubscriptionBus | None = None
+        if subscriptions is not False:
+            self._bus = InMemorySubscriptionBus() if subscriptions is None else subscriptions
+        self._changes = ListChanges(None if self._bus is None else self._bus.publish)
+        self._announce_changes()
+        handlers = Handlers(self, self._changes)
+        sealed = RequestStateBoundary(
+            request_state_security or RequestStateSecurity.ephemeral(), default_audience=name or "mcp-server"
+        ).around
+        self._lowlevel_server: Server[LifespanResultT] = Server(
+            name or "mcp-server",
+            version=version,
+            title=title,
+            description=description,
+            instructions=instructions,
+            website_url=website_url,
+            icons=icons,
+            cache_hints=cache_hints,
+            lifespan=default_lifespan if lifespan is None else lifespan_wrapper(self, lifespan),  # pyright: ignore[reportArgumentType]
+            get_tool_input_schema=None if self._lists_otherwise() else self._input_schema,
+            tracing=tracing,
+            on_list_tools=handlers.list_tools,
+            on_call_tool=sealed(handlers.call_tool),
+            on_list_resources=handlers.list_resources,
+            on_list_resource_templates=handlers.list_resource_templates,
+            on_read_resource=sealed(handlers.read_resource),
+            on_list_prompts=handlers.list_prompts,
+            on_get_prompt=sealed(handlers.get_prompt),
+            on_subscriptions_listen=None if self._bus is None else ListenHandler(self._bus),
+        )
+        self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
+        self._lowlevel_server.list_changes = self._changes
+        self._lowlevel_server.middleware.extend(middleware or ())
+
+    def _announce_changes(self) -> None:
+        self._tool_manager.changed = partial(self._changes.changed, ToolsListChanged())
+        self._resource_manager.changed = partial(self._changes.changed, ResourcesListChanged())
+        self._prompt_manager.changed = partial(self._changes.changed, PromptsListChanged())
+
+    def _lists_otherwise(self) -> bool:
+        return type(self).list_tools is not MCPServer.list_tools
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        tool = self._tool_manager.get_tool(name)
+        return None if tool is None else tool.parameters
+
+    @property
+    def name(self) -> str:
+        """The server's programmatic name."""
+        return self._lowlevel_server.name
+
+    @property
+    def title(self) -> str | None:
+        """Its name for people."""
+        return self._lowlevel_server.title
+
+    @property
+    def description(self) -> str | None:
+        """What it is for."""
+        return self._lowlevel_server.description
+
+    @property
+    def instructions(self) -> str | None:
+        """How a model should use it."""
+        return self._lowlevel_server.instructions
+
+    @property
+    def website_url(self) -> str | None:
+        """Where to read more."""
+        return self._lowlevel_server.website_url
+
+    @property
+    def icons(self) -> list[types.Icon] | None:
+        """Images to show beside it."""
+        return self._lowlevel_server.icons
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return self._lowlevel_server.version
+
+    @property
+    def middleware(self) -> list[ServerMiddleware[Any]]:
+        """What wraps every message, outermost first. It may be changed."""
+        return self._lowlevel_server.middleware
+
+    @property
+    def managers(self) -> tuple[ToolManager, PromptManager, ResourceManager]:
+        """What is registered: tools, prompts, and resources."""
+        return self._tool_manager, self._prompt_manager, self._resource_manager
+
+    def complete(self) -> None:
+        """Works out every schema that was left for later, as `run()` does before it serves.
+
+        Raises:
+            InvalidSignature: An annotation of a registered function names what does not exist.
+        """
+        for tool in self._tool_manager.list_tools():
+            tool.complete()
+
+    async def publish(self, event: ServerEvent) -> None:
+        """Tells every listener that something has changed, also from outside a request.
+
+        Args:
+            event: What changed. Changes of this server's own lists are told by themselves.
+        """
+        await self._changes.publish(event)
+
+    async def list_tools(self) -> list[types.Tool]:
+        """The tools, as clients are told of them."""
+        from mcp.server.mcpserver.listings import tool_entry
+
+        return [tool_entry(tool) for tool in self._tool_manager.list_tools()]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[LifespanResultT, Any] | None = None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Calls a tool.
+
+        Args:
+            name: The tool.
+            arguments: Its arguments.
+            context: The request; one without a request when left out.
+
+        Raises:
+            ToolError: There is no such tool, its arguments are wrong, or it failed.
+            MCPError: The tool raised it.
+        """
+        context = context or Context(mcp_server=self)
+        return await self._tool_manager.call_tool(name, arguments, context, convert_result=True)
+
+    async def list_resources(self) -> list[types.Resource]:
+        """The resources, as clients are told of them."""
+        from mcp.server.mcpserver.listings import resource_entry
+
+        return [resource_entry(resource) for resource in self._resource_manager.list_resources()]
+
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+        """The resource templates, as clients are told of them."""
+        from mcp.server.mcpserver.listings import template_entry
+
+        return [template_entry(template) for template in self._resource_manager.list_templates()]
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[LifespanResultT, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | types.InputRequiredResult:
+        """Reads a resource.
+
+        Args:
+            uri: The resource.
+            context: The request; one without a request when left out.
+
+        Raises:
+            ResourceNotFoundError: There is no such resource.
+            ResourceError: It could not be read.
+            MCPError: The function behind it raised it.
+        """
+        context = context or Context(mcp_server=self)
+        resource = await self._resource_manager.get_resource(uri, context)
+        return resource if isinstance(resource, InputRequiredResult) else await resource.read_contents()
+
+    async def list_prompts(self) -> list[types.Prompt]:
+        """The prompts, as clients are told of them."""
+        from mcp.server.mcpserver.listings import prompt_entry
+
+        return [prompt_entry(prompt) for prompt in self._prompt_manager.list_prompts()]
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[LifespanResultT, Any] | None = None,
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        """Renders a prompt.
+
+        Args:
+            name: The prompt.
+            arguments: Its arguments, which are text.
+            context: The request; one without a request when left out.
+
+        Raises:
+            MCPError: -32602: there is no such prompt, or an argument is missing, wrong or unknown.
+        """
+        from mcp.types import GetPromptResult, PromptMessage
+
+        context = context or Context(mcp_server=self)
+        messages = await self._prompt_manager.render_prompt(name, arguments, context)
+        if isinstance(messages, InputRequiredResult):
+            return messages
+        prompt = self._prompt_manager.get_prompt(name)
+        return GetPromptResult(
+            description=None if prompt is None else prompt.description,
+            messages=[PromptMessage(role=message.role, content=message.content) for message in messages],
+        )
+
+
+def lifespan_wrapper(
+    app: MCPServer[LifespanResultT],
+    lifespan: Callable[[MCPServer[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]],
+) -> Callable[[Server[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]]:
+    """The lifespan of a low-level server that enters the one of an `MCPServer`.
+
+    Args:
+        app: What `lifespan` is given.
+        lifespan: The lifespan.
+    """
+
+    def wrapped(_: Server[LifespanResultT]) -> AbstractAsyncContextManager[LifespanResultT]:
+        return lifespan(app)
+
+    return wrapped
+
+
+def _refuse_unbuilt(**arguments: Any) -> None:
+    asked = [f"{name}=" for name, value in arguments.items() if value is not None]
+    if asked:
+        raise NotImplementedError(
+            f"{', '.join(asked)} is not part of this version of the library yet, and the server does not start without"
+        )

@@ -1,0 +1,191 @@
+"""One tool: a typed function, and what clients are told of it."""
+
+import logging
+from collections.abc import Callable, Hashable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mcp.engine.isolation import contained
+from mcp.protocol.param_headers import find_invalid
+from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.failures import protocol_error, reason
+from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
+from mcp.shared.tool_name_validation import validate_and_warn_tool_name
+from mcp.types.base import Icon
+from mcp.types.tools import ToolAnnotations
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver.context import Context
+    from mcp.server.mcpserver.functions.arguments import UnknownArguments
+
+__all__ = ["Tool"]
+
+logger = logging.getLogger(__name__)
+
+
+class Tool(BaseModel):
+    """A tool.
+
+    `from_function` makes it. Its schemas are worked out when they are first used.
+
+    Attributes:
+        fn: The function.
+        name: What the tool is called.
+        title: Its name for people.
+        description: What it does, for the model.
+        parameters: The JSON Schema of its arguments.
+        fn_metadata: What the function's signature says.
+        is_async: A call of the function gives an awaitable.
+        context_kwarg: The parameter that wants the `Context`; None without one.
+        resolved_params: The parameters that a `Resolve` fills in.
+        resolver_plans: How those are filled in.
+        annotations: How it behaves, as hints.
+        icons: Images to show beside it.
+        meta: Its `_meta`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+
+    edits: ClassVar[int] = 0
+    """Counts changes of the attributes of all tools."""
+
+    fn: Callable[..., Any] = Field(exclude=True)
+    name: str
+    title: str | None = None
+    description: str
+    parameters: dict[str, Any]
+    fn_metadata: FuncMetadata
+    is_async: bool
+    context_kwarg: str | None = None
+    resolved_params: dict[str, Any] = Field(default_factory=dict[str, Any], exclude=True)
+    resolver_plans: dict[Hashable, Any] = Field(default_factory=dict[Hashable, Any], exclude=True)
+    annotations: ToolAnnotations | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "parameters":
+                return super().__getattr__(name)
+            schema = self.__dict__["parameters"] = _input_schema(self.name, self.fn_metadata)
+            return schema
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        Tool.edits += 1
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of its structured content; None without any."""
+        return self.fn_metadata.output_schema
+
+    def complete(self) -> None:
+        """Works out the schemas now, so that a mistake shows before the first request.
+
+        Raises:
+            InvalidSignature: An annotation names what does not exist, or means nothing in JSON.
+        """
+        self.fn_metadata.complete()
+        _ = self.parameters, self.output_schema
+
+    @classmethod
+    def from_function(
+        cls,
+        fn: Callable[..., Any],
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        context_kwarg: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        icons: list[Icon] | None = None,
+        meta: dict[str, Any] | None = None,
+        structured_output: bool | None = None,
+        unknown_arguments: "UnknownArguments" = "suggest",
+    ) -> "Tool":
+        """A tool that calls a function.
+
+        Args:
+            fn: Any callable with type hints.
+            name: The tool's name; the function's when left out.
+            title: Its name for people.
+            description: What it does; the function's docstring when left out.
+            context_kwarg: The parameter that wants the `Context`; found by its type when left out.
+            annotations: How it behaves, as hints.
+            icons: Images to show beside it.
+            meta: Its `_meta`.
+            structured_output: True demands a return type that makes structured content, False makes none; None makes
+                it wherever the return type allows it.
+            unknown_arguments: "suggest" refuses an argument that looks like a slip, "refuse" every unknown one.
+
+        Raises:
+            InvalidSignature: The function cannot be a tool as it is. The text says what to change.
+            ValueError: It is a lambda, and `name` is left out.
+        """
+        name = name or callable_name(fn)
+        if name == "<lambda>":
+            raise ValueError("You must provide a name for lambda functions")
+        validate_and_warn_tool_name(name)
+        context_kwarg = context_kwarg or find_context_parameter(fn)
+        skip = [] if context_kwarg is None else [context_kwarg]
+        return cls.model_construct(
+            fn=fn,
+            name=name,
+            title=title,
+            description=_description(fn) if description is None else description,
+            fn_metadata=func_metadata(fn, skip, structured_output, unknown_arguments),
+            is_async=is_async_callable(fn),
+            context_kwarg=context_kwarg,
+            annotations=annotations,
+            icons=icons,
+            meta=meta,
+        )
+
+    async def run(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool = False) -> Any:
+        """Calls the function.
+
+        Args:
+            arguments: As the client sent them.
+            context: The request.
+            convert_result: Return a `CallToolResult` or an `InputRequiredResult` instead of the function's own value.
+
+        Raises:
+            ToolError: The arguments are wrong, or the function raised it. The model is to read why.
+            UnexpectedToolError: The function raised something else, or exited.
+            MCPError: The function raised it.
+        """
+        try:
+            return await contained(partial(self._call, arguments, context, convert_result))
+        except Exception as failure:
+            error = protocol_error(failure)
+            if error is not None:
+                raise error from failure.__cause__ if error is failure else failure
+            kind = ToolError if isinstance(failure, (ToolError, ValidationError)) else UnexpectedToolError
+            raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
+
+    async def _call(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool) -> Any:
+        metadata = self.fn_metadata
+        given = metadata.validate_arguments(arguments)
+        direct: dict[str, Any] = {}
+        if self.context_kwarg is not None:
+            direct[self.context_kwarg] = context
+        result = await metadata.call_fn(self.fn, self.is_async, given, direct)
+        return metadata.convert_result(result) if convert_result else result
+
+
+def _description(fn: Callable[..., Any]) -> str:
+    while isinstance(fn, partial):
+        fn = cast("Callable[..., Any]", fn.func)
+    return Signature(fn).docstring
+
+
+def _input_schema(name: str, metadata: FuncMetadata) -> dict[str, Any]:
+    schema = metadata.arg_model.model_json_schema(by_alias=True)
+    problem = find_invalid(schema)
+    if problem is not None:
+        raise InvalidSignature(f"Tool {name}: {problem}")
+    return schema

@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp.cli.failure import CommandError
 from mcp.cli.launching import uv_arguments
+from mcp.protocol.trees import is_object
 
 __all__ = ["get_claude_config_path", "get_uv_path", "update_claude_config"]
 
@@ -93,7 +94,7 @@ def _read(file: Path) -> dict[str, Any]:
         config = json.loads(text)
     except json.JSONDecodeError as error:
         raise CommandError(f"{file} is not valid JSON, and is left as it is. Mend it first: {error}") from error
-    if not isinstance(config, dict):
+    if not is_object(config):
         raise CommandError(f"{file} must hold a JSON object, and is left as it is: it holds {_kind(config)}")
     return config
 
@@ -101,14 +102,21 @@ def _read(file: Path) -> dict[str, Any]:
 def _object(holder: dict[str, Any], key: str, file: Path) -> dict[str, Any]:
     """The object under a key, made if it is not there."""
     value = holder.setdefault(key, {})
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise CommandError(f"{key!r} in {file} must be a JSON object, and is left as it is: it is {_kind(value)}")
     return value
 
 
 def _kind(value: object) -> str:
-    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
-    return names.get(type(value), "a number")
+    match value:
+        case list():
+            return "an array"
+        case str():
+            return "a string"
+        case None:
+            return "null"
+        case _:
+            return f"{value}"
 
 
 def _replace(file: Path, text: str) -> None:

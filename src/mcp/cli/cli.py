@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -139,7 +139,7 @@ def install(
     typer.echo(f"{name!r} is in {written}. Quit Claude Desktop and open it again.")
 
 
-def _load(file_spec: str) -> "MCPServer":
+def _load(file_spec: str) -> "MCPServer[Any]":
     from mcp.cli.programs import load_server, parse_spec
 
     return load_server(parse_spec(file_spec))

@@ -5,7 +5,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mcp.cli.failure import CommandError
 from mcp.server import MCPServer, Server
@@ -54,7 +54,7 @@ def parse_spec(text: str) -> Spec:
     return Spec(file, name or None)
 
 
-def load_server(spec: Spec) -> MCPServer:
+def load_server(spec: Spec) -> MCPServer[Any]:
     """Imports a file and returns its server. What stands under `if __name__ == "__main__"` does not run.
 
     Args:
@@ -69,21 +69,19 @@ def load_server(spec: Spec) -> MCPServer:
         if not hasattr(module, spec.name):
             raise CommandError(f"{spec.file} has no global named {spec.name!r}." + _others(spec, module))
         return _checked(spec, getattr(module, spec.name))
-    found = [value for name in NAMES if (value := getattr(module, name, None)) is not None]
-    for value in found:
-        if isinstance(value, MCPServer):
-            return value
-    for value in found:
-        if isinstance(value, Server):
-            return _checked(spec, value)
+    found = [getattr(module, name, None) for name in NAMES]
+    for kind in (MCPServer, Server):
+        for value in found:
+            if isinstance(value, kind):
+                return _checked(spec, value)
     raise CommandError(
         f"{spec.file} has no MCPServer under the global names mcp, server or app." + _others(spec, module)
     )
 
 
-def _checked(spec: Spec, value: object) -> MCPServer:
+def _checked(spec: Spec, value: Any) -> MCPServer[Any]:
     if isinstance(value, MCPServer):
-        return value
+        return cast("MCPServer[Any]", value)
     if isinstance(value, Server):
         raise CommandError(
             f"The server in {spec} is a low-level Server, and this command serves an MCPServer only. "

@@ -5,17 +5,20 @@ from collections.abc import Callable, Hashable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from mcp.engine.isolation import contained
 from mcp.protocol.param_headers import find_invalid
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
-from mcp.server.mcpserver.failures import protocol_error, reason
+from mcp.server.mcpserver.functions.failures import protocol_error, reason
 from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.late import LateModel
+from mcp.server.mcpserver.resolve import build_resolver_plans, find_resolved_parameters, resolve_arguments
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
 from mcp.shared.tool_name_validation import validate_and_warn_tool_name
 from mcp.types.base import Icon
+from mcp.types.input_required import InputRequiredResult
 from mcp.types.tools import ToolAnnotations
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ __all__ = ["Tool"]
 logger = logging.getLogger(__name__)
 
 
-class Tool(BaseModel):
+class Tool(LateModel):
     """A tool.
 
     `from_function` makes it. Its schemas are worked out when they are first used.
@@ -50,6 +53,8 @@ class Tool(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
+    late_field: ClassVar[str] = "parameters"
+
     edits: ClassVar[int] = 0
     """Counts changes of the attributes of all tools."""
 
@@ -67,13 +72,12 @@ class Tool(BaseModel):
     icons: list[Icon] | None = None
     meta: dict[str, Any] | None = None
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name != "parameters":
-                return super().__getattr__(name)
-            schema = self.__dict__["parameters"] = _input_schema(self.name, self.fn_metadata)
-            return schema
+    def _worked_out(self) -> dict[str, Any]:
+        schema = self.fn_metadata.arg_model.model_json_schema(by_alias=True)
+        problem = find_invalid(schema)
+        if problem is not None:
+            raise InvalidSignature(f"Tool {self.name}: {problem}")
+        return schema
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -131,15 +135,19 @@ class Tool(BaseModel):
             raise ValueError("You must provide a name for lambda functions")
         validate_and_warn_tool_name(name)
         context_kwarg = context_kwarg or find_context_parameter(fn)
-        skip = [] if context_kwarg is None else [context_kwarg]
+        resolved = find_resolved_parameters(fn)
+        skip = [*resolved, *([] if context_kwarg is None else [context_kwarg])]
+        metadata = func_metadata(fn, skip, structured_output, unknown_arguments)
         return cls.model_construct(
             fn=fn,
             name=name,
             title=title,
             description=_description(fn) if description is None else description,
-            fn_metadata=func_metadata(fn, skip, structured_output, unknown_arguments),
+            fn_metadata=metadata,
             is_async=is_async_callable(fn),
             context_kwarg=context_kwarg,
+            resolved_params=resolved,
+            resolver_plans=build_resolver_plans(resolved, _names(fn) - set(skip)) if resolved else {},
             annotations=annotations,
             icons=icons,
             meta=meta,
@@ -173,19 +181,20 @@ class Tool(BaseModel):
         direct: dict[str, Any] = {}
         if self.context_kwarg is not None:
             direct[self.context_kwarg] = context
+        if self.resolved_params:
+            resolved = await resolve_arguments(self.resolved_params, self.resolver_plans, given, context)
+            if isinstance(resolved, InputRequiredResult):
+                return resolved
+            direct.update(resolved)
         result = await metadata.call_fn(self.fn, self.is_async, given, direct)
         return metadata.convert_result(result) if convert_result else result
+
+
+def _names(fn: Callable[..., Any]) -> set[str]:
+    return set(Signature(fn).parameters)
 
 
 def _description(fn: Callable[..., Any]) -> str:
     while isinstance(fn, partial):
         fn = cast("Callable[..., Any]", fn.func)
     return Signature(fn).docstring
-
-
-def _input_schema(name: str, metadata: FuncMetadata) -> dict[str, Any]:
-    schema = metadata.arg_model.model_json_schema(by_alias=True)
-    problem = find_invalid(schema)
-    if problem is not None:
-        raise InvalidSignature(f"Tool {name}: {problem}")
-    return schema

@@ -41,7 +41,7 @@ class ToolManager:
     ) -> None:
         self.warn_on_duplicate_tools = warn_on_duplicate_tools
         self.changed: Callable[[], None] = _nothing
-        self._on_duplicate = on_duplicate
+        self._on_duplicate: DuplicatePolicy | None = on_duplicate
         self._tools: dict[str, Tool] = {}
         for tool in tools or ():
             self.add(tool)

@@ -16,10 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
-import upstream_rounds  # registers its statements
+import upstream_catalogue  # these two register their statements
+import upstream_rounds
 from upstream_programs import STATEMENTS, Statement
 
-assert any(statement.program == upstream_rounds.PROVISIONER for statement in STATEMENTS)
+_PROGRAMS = {statement.program for statement in STATEMENTS}
+assert {upstream_rounds.PROVISIONER, upstream_catalogue.OPERATORS} <= _PROGRAMS
 
 SECONDS_PER_PROGRAM = 60
 PACKAGE = "upstream"

@@ -4,7 +4,7 @@ from base64 import b64decode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from upstream_programs import states
 
@@ -29,7 +29,7 @@ async def contents(server: Any, uri: str) -> Any:
 async def text(server: Any, uri: str) -> Any:
     """The one text that a server serves at a URI, or the error it answers with."""
     found = await contents(server, uri)
-    return found if isinstance(found, tuple) else found[0]["text"]
+    return cast("tuple[int, str, Any]", found) if isinstance(found, tuple) else found[0]["text"]
 
 
 async def rendered(server: Any, name: str, **arguments: str) -> GetPromptResult:

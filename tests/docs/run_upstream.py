@@ -16,10 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
-import upstream_rounds  # registers its statements
+import upstream_asking  # registers its statements, as does the next one
+import upstream_rounds
 from upstream_programs import STATEMENTS, Statement
 
-assert any(statement.program == upstream_rounds.PROVISIONER for statement in STATEMENTS)
+for known in (upstream_asking.BISTRO, upstream_rounds.PROVISIONER):
+    assert any(statement.program == known for statement in STATEMENTS)
 
 SECONDS_PER_PROGRAM = 60
 PACKAGE = "upstream"

@@ -16,12 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
-import upstream_asking  # registers its statements, as does the next one
+import upstream_asking  # registers its statements
+import upstream_extensions
 import upstream_rounds
 from upstream_programs import STATEMENTS, Statement
 
-for known in (upstream_asking.BISTRO, upstream_rounds.PROVISIONER):
-    assert any(statement.program == known for statement in STATEMENTS)
+assert {upstream_asking.BISTRO, upstream_extensions.STAMPS, upstream_rounds.PROVISIONER} <= {
+    statement.program for statement in STATEMENTS
+}
 
 SECONDS_PER_PROGRAM = 60
 PACKAGE = "upstream"

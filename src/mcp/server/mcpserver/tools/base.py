@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from mcp.engine.isolation import contained
 from mcp.protocol.param_headers import find_invalid
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
-from mcp.server.mcpserver.functions.failures import protocol_error, reason
+from mcp.server.mcpserver.functions.failures import is_own_exit, protocol_error, reason
 from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
 from mcp.server.mcpserver.late import LateModel
 from mcp.server.mcpserver.resolve import (
@@ -21,6 +20,7 @@ from mcp.server.mcpserver.resolve import (
 )
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
+from mcp.shared.exceptions import MCPError
 from mcp.shared.tool_name_validation import validate_and_warn_tool_name
 from mcp.types.base import Icon
 from mcp.types.input_required import InputRequiredResult
@@ -174,11 +174,15 @@ class Tool(LateModel):
             MCPError: The function raised it.
         """
         try:
-            return await contained(partial(self._call, arguments, context, convert_result))
-        except Exception as failure:
+            return await self._call(arguments, context, convert_result)
+        except MCPError:
+            raise
+        except BaseException as failure:
+            if not isinstance(failure, Exception) and not is_own_exit(failure):
+                raise
             error = protocol_error(failure)
             if error is not None:
-                raise error from failure.__cause__ if error is failure else failure
+                raise error from failure
             kind = ToolError if isinstance(failure, (ToolError, ValidationError)) else UnexpectedToolError
             raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
 

@@ -1,6 +1,6 @@
 """What docs/handlers/multi-round-trip.md says about its programs, as checks.
 
-Its programs 004 and 005 need MCPServer, and so do those of docs/run/deploy.md.
+Its programs 004 and 005 need MCPServer: those are in `upstream_asking`.
 """
 
 from types import ModuleType

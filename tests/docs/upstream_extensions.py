@@ -89,7 +89,7 @@ async def _(program: ModuleType) -> object:
 async def _(program: ModuleType) -> object:
     seen: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: seen.append(record.getMessage())
     program.logger.addHandler(handler)
     program.logger.setLevel(logging.INFO)
     async with Client(program.mcp) as client:
@@ -148,7 +148,7 @@ async def _(program: ModuleType) -> object:
     return [uri, content.mime_type, getattr(content, "text", None) == program.CLOCK_HTML]
 
 
-DASHBOARD = {
+DASHBOARD: dict[str, Any] = {
     "csp": {"connectDomains": ["https://api.example.com"]},
     "permissions": {"clipboardWrite": {}},
     "domain": "dashboard.example.com",

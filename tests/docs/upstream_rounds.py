@@ -6,7 +6,7 @@ Its programs 004 and 005 need MCPServer: those are in `upstream_asking`.
 from types import ModuleType
 from typing import Any
 
-from upstream_programs import anew, error_of, states, texts
+from upstream_statements import anew, error_of, states, texts
 
 from mcp import Client
 from mcp.server import Server

@@ -16,10 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
-import upstream_rounds  # registers its statements
+import upstream_extensions  # registers its statements
+import upstream_rounds
 from upstream_programs import STATEMENTS, Statement
 
-assert any(statement.program == upstream_rounds.PROVISIONER for statement in STATEMENTS)
+assert {upstream_extensions.STAMPS, upstream_rounds.PROVISIONER} <= {statement.program for statement in STATEMENTS}
 
 SECONDS_PER_PROGRAM = 60
 PACKAGE = "upstream"

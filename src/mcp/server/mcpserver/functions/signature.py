@@ -90,7 +90,10 @@ class Signature:
     @property
     def docstring(self) -> str:
         """The docstring without the indentation of the code; "" without one."""
-        return inspect.getdoc(self.function) or ""
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = cast("Callable[..., Any]", function.func)
+        return inspect.getdoc(function) or ""
 
     def check(self) -> None:
         """Refuses what can be called only in Python.

@@ -8,8 +8,8 @@ handshake revisions over their connection. What a handler tells a client itself,
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from threading import Lock, get_ident
@@ -49,16 +49,29 @@ _BUS: Final = object()
 class _Handling:
     """One handler that runs: what it has changed, and whom it has told of that itself.
 
+    Args:
+        settle: Tells of the changes, once it has ended.
+
     Attributes:
         changes: Whom each change has been told to already.
         ended: The handler has returned; what it left behind may still run.
     """
 
-    __slots__ = ("changes", "ended")
+    __slots__ = ("_settle", "_token", "changes", "ended")
 
-    def __init__(self) -> None:
+    def __init__(self, settle: Callable[[_Handling], None]) -> None:
+        self._settle = settle
         self.changes: dict[ListChange, set[object]] = {}
         self.ended = False
+
+    def __enter__(self) -> None:
+        self._token = _handling.set(self)
+
+    def __exit__(self, *exc: object) -> None:
+        _handling.reset(self._token)
+        self.ended = True
+        if self.changes:
+            self._settle(self)
 
 
 _handling: ContextVar[_Handling | None] = ContextVar("mcp_handling", default=None)
@@ -107,18 +120,9 @@ class ListChanges:
                 self._servings.remove(serving)
                 serving.ended = True
 
-    @contextmanager
-    def handling(self) -> Generator[None, None, None]:
+    def handling(self) -> AbstractContextManager[None]:
         """The time of one handler, whose changes are told when it ends."""
-        handling = _Handling()
-        token = _handling.set(handling)
-        try:
-            yield
-        finally:
-            _handling.reset(token)
-            handling.ended = True
-            if handling.changes:
-                self._settle(handling)
+        return _Handling(self._settle)
 
     def changed(self, event: ListChange) -> None:
         """Notes a change, from any thread. Before anything is served there is nobody to tell."""

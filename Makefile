@@ -65,7 +65,7 @@ $(VENV)/.created:
 
 $(VENV)/.project: $(VENV)/.created pyproject.toml
 	@echo "Installing the project into $(VENV) (again only when pyproject.toml changes)"
-	@$(PIP) install --editable .
+	@$(PIP) install --editable ".[cli]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.project

@@ -43,7 +43,9 @@ SECONDS = "seconds_per_1000"
 BUDGETS = (
     Budget("P1", "HTTP call, parts as installed: server CPU / 1,000", "http_calls", "installed", CPU, "s", 0.15),
     Budget("P1", "HTTP call, httptools + uvloop on both: server CPU / 1,000", "http_calls", "fast", CPU, "s", None),
+    Budget("P1", "the same, a plain function on MCPServer", "http_calls", "functions", CPU, "s", 0.15),
     Budget("P2", "HTTP call, h11 + asyncio on both: server CPU / 1,000", "http_calls", "plain", CPU, "s", 0.35),
+    Budget("P2", "the same, a plain function on MCPServer", "http_calls", "functions-plain", CPU, "s", 0.35),
     Budget(
         "P3", "HTTP call, handshake era, sessions, SSE: server CPU / 1,000", "http_calls", "handshake", CPU, "s", 0.15
     ),
@@ -53,19 +55,25 @@ BUDGETS = (
     Budget("P6", "stdio, both ends, 64 in flight: time of 1,000", "stdio_calls", "both-ends", SECONDS, "s", 0.05),
     Budget("P6", "the same, handshake era", "stdio_calls", "both-ends-handshake", SECONDS, "s", 0.05),
     Budget("P7", "in memory, low-level server: p10 of a call", "memory_calls", "lowlevel", "p10_us", "us", 0.25),
+    Budget("P8", "in memory, MCPServer, async function: p10", "memory_calls", "async-function", "p10_us", "us", 0.20),
+    Budget("P9", "in memory, MCPServer, plain function: p10", "memory_calls", "function", "p10_us", "us", 0.40),
     Budget("P9", "a plain function in its thread: p10", "typed_functions", "worker", "p10_us", "us", None),
     Budget("P9", "the same / anyio's thread", "typed_functions", "worker", "times_anyio", "x", None),
+    Budget("P9b", "in memory, MCPServer, 20 fields: p10", "memory_calls", "report", "p10_us", "us", 0.15),
     Budget("P9b", "20 fields to text and structure: p10", "typed_functions", "structured", "p10_us", "us", None),
+    Budget("P10", "500 tools listed over HTTP: server CPU", "http_calls", "listing", "server_cpu_ms", "ms", 0.01),
+    Budget("P11", "500 tools listed in memory: p50", "memory_calls", "listing", "p50_us", "us", 0.15),
     Budget("P12", "HTTP call, 5,000 tools listed / 10", "http_calls", "catalogue", "times_the_cpu", "x", 1.1, "own"),
     Budget(
         "P12", "the same with a header parameter", "http_calls", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"
     ),
     Budget("P12", "the same at the client", "client_cost", "catalogue-headers", "times_the_cpu", "x", 1.1, "own"),
-    Budget("P13", "reading a function at registration: CPU", "typed_functions", "registering", "cpu_us", "us", 0.40),
+    Budget("P13", "registering a function: CPU", "typed_functions", "registering", "cpu_us", "us", 0.40),
     Budget("P14", "import mcp, Client: CPU", "imports", "client", "cpu_ms", "ms", 0.25),
     Budget("P14", "import mcp, Client: RSS", "imports", "client", "rss_mb", "MB", 0.50),
     Budget("P14", "import mcp, Client: modules", "imports", "client", "modules", "", None),
     Budget("P14", "import mcp, Client: web packages", "imports", "client", "web_modules", "", 0, "own"),
+    Budget("P15", "from mcp.server import MCPServer: CPU", "imports", "server", "cpu_ms", "ms", 0.35),
     Budget("P14", "import pydantic, anyio (the floor): CPU", "imports", "floor", "cpu_ms", "ms", None),
     Budget("P16", "stdio, process start to first result: p10", "stdio_calls", "connect", "p10_ms", "ms", 0.45),
     Budget("P16", "the same, handshake era", "stdio_calls", "connect-handshake", "p10_ms", "ms", 0.45),

@@ -1,20 +1,29 @@
-"""P1 to P4, P12: what a `tools/call` costs an HTTP server, in both eras."""
+"""P1 to P4, P10, P12: what a `tools/call` costs an HTTP server, in both eras, and what a long listing costs it."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from statistics import median
 
 from handshake_sessions import session_opener
-from http_load import Writer, drive, handshake_writer, header_parameter_writer, modern_writer
+from http_load import Writer, drive, handshake_writer, header_parameter_writer, listing_writer, modern_writer
 from measure import Effort, HttpServer, Result, cpu_seconds, http_server, latency_figures, run_case
 
 CONNECTIONS = 16
 
 
-def calls_with(parts: str, effort: Effort) -> Result:
+def calls_with(parts: str, effort: Effort, *options: str) -> Result:
     """Measures 16 keep-alive connections against a server on these uvicorn parts."""
-    with http_server("--parts", parts) as server:
+    with http_server("--parts", parts, *options) as server:
         return _cost_figures(server, [modern_writer(server.port)] * CONNECTIONS, effort)
+
+
+def long_listing(effort: Effort) -> Result:
+    """Measures one connection that lists the 500 tools of an MCPServer again and again."""
+    with http_server("--functions", "--listed-tools", "500") as server:
+        writers = [listing_writer(server.port)]
+        server_cost(server, writers, 3)
+        cpu, latencies = server_cost(server, writers, effort.count(100))
+        return Result({"server_cpu_ms": cpu * 1000, **latency_figures(latencies)})
 
 
 def handshake_calls(effort: Effort) -> Result:
@@ -63,6 +72,9 @@ if __name__ == "__main__":
             "installed": lambda effort: calls_with("installed", effort),
             "plain": lambda effort: calls_with("plain", effort),
             "fast": lambda effort: calls_with("fast", effort),
+            "functions": lambda effort: calls_with("installed", effort, "--functions"),
+            "functions-plain": lambda effort: calls_with("plain", effort, "--functions"),
+            "listing": long_listing,
             "handshake": handshake_calls,
             "handshake-stateless": stateless_calls,
             "catalogue": lambda effort: calls_in_a_long_catalogue(effort, modern_writer),

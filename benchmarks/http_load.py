@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from wire import FIRST_ID, HANDSHAKE_CALLS, MODERN_CALLS, CallFormat, expected_text
+from wire import FIRST_ID, HANDSHAKE_CALLS, MODERN_CALLS, CallFormat, expected_text, listing_request
 
 Writer = Callable[[int], bytes]
 """Makes the bytes of the whole request for a call's number."""
@@ -29,6 +29,11 @@ def header_parameter_writer(port: int) -> Writer:
 def handshake_writer(port: int, session: str | None) -> Writer:
     """Returns what writes calls of revision 2025-11-25, of this session or of none."""
     return _writer(HANDSHAKE_CALLS, HANDSHAKE_CALLS.head(port, session))
+
+
+def listing_writer(port: int) -> Writer:
+    """Returns what writes `tools/list` requests of revision 2026-07-28, whose id is the text that a call would get."""
+    return listing_request(port)
 
 
 def _writer(calls: CallFormat, head: bytes) -> Writer:

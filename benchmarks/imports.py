@@ -1,4 +1,4 @@
-"""P14: what importing the package costs, in a fresh interpreter each time."""
+"""P14, P15: what importing the package costs, in a fresh interpreter each time."""
 
 import json
 import subprocess
@@ -10,6 +10,7 @@ from measure import Effort, Result, percentile, run_case
 WEB_STACK = ("h11", "httpcore2", "httptools", "httpx2", "sse_starlette", "starlette", "uvicorn", "uvloop")
 FLOOR = "import anyio, pydantic\nclass Model(pydantic.BaseModel):\n    number: int"
 CLIENT = "import mcp\nfrom mcp import Client"
+SERVER = "from mcp.server import MCPServer"
 
 # The interpreter's own start is nobody's import: CPU and modules are counted from the first line on.
 PROBE = """
@@ -42,6 +43,7 @@ if __name__ == "__main__":
     run_case(
         {
             "client": lambda effort: import_cost(CLIENT, effort),
+            "server": lambda effort: import_cost(SERVER, effort),
             "floor": lambda effort: import_cost(FLOOR, effort),
         }
     )

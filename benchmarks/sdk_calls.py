@@ -10,9 +10,9 @@ Mode = Literal["auto", "legacy"]
 """How a client connects: `auto` finds the revision 2026-07-28 here, `legacy` opens with the handshake."""
 
 
-async def shout(client: Client, number: int) -> None:
-    """Calls the `shout` tool with a text of its own for each number."""
-    result = await client.call_tool("shout", {"text": f"hello {number}"})
+async def shout(client: Client, number: int, tool: str = "shout") -> None:
+    """Calls the `shout` tool, or another that does the same, with a text of its own for each number."""
+    result = await client.call_tool(tool, {"text": f"hello {number}"})
     content = result.content[0]
     assert isinstance(content, TextContent)
     assert content.text == f"HELLO {number}"

@@ -1,7 +1,7 @@
 """The exact bytes of a `tools/call` in both eras, and of what opens a session, for drivers that use no SDK."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 MODERN = "2026-07-28"
 HANDSHAKE = "2025-11-25"
@@ -97,3 +97,14 @@ def _modern_post(port: int, method: str, params: dict[str, object], id: str | in
     body = _message(method, {**params, "_meta": MODERN_META}, id=id)
     headers = {"mcp-protocol-version": MODERN, "mcp-method": method}
     return post_head(port, len(body), headers) + body
+
+
+def listing_request(port: int) -> Callable[[int], bytes]:
+    """Returns what writes the whole POST of a `tools/list` request; its answer, too, holds the `expected_text`."""
+
+    def message(number: int) -> bytes:
+        return _message("tools/list", {"_meta": MODERN_META}, id=expected_text(number).decode())
+
+    headers = {"mcp-protocol-version": MODERN, "mcp-method": "tools/list"}
+    head = post_head(port, len(message(FIRST_ID)), headers)
+    return lambda number: head + message(number)

@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any, Literal
 
 import uvicorn
-from shout import build_server
+from shout import build_function_server, build_server
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,15 +27,23 @@ def main() -> None:
     parser.add_argument("--count-tasks", action="store_true", help="answer GET /tasks with the number of tasks")
     parser.add_argument("--streams", type=int, default=0, help="serve so many `subscriptions/listen` streams")
     parser.add_argument("--header-parameters", action="store_true", help="repeat an argument of each tool in a header")
+    parser.add_argument("--functions", action="store_true", help="serve typed functions, on an MCPServer")
     options = parser.parse_args()
 
+    if options.functions:
+        _serve(build_function_server(options.listed_tools).streamable_http_app(), options.parts)
+        return
     server = build_server(options.listed_tools, header_parameters=options.header_parameters)
     if options.streams:
         _serve_streams(server, options.streams)
     app: ASGIApp = server.streamable_http_app(json_response=options.json_response, stateless_http=options.stateless)
     if options.count_tasks:
         app = _counting_tasks(app)
-    http, loop = _parts(options.parts)
+    _serve(app, options.parts)
+
+
+def _serve(app: ASGIApp, parts: str) -> None:
+    http, loop = _parts(parts)
     config = uvicorn.Config(app, http=http, loop=loop, log_level="error", access_log=False)
     listener = _listen()
     print(listener.getsockname()[1], flush=True)

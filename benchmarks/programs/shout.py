@@ -1,6 +1,10 @@
-"""The server under test: one cheap tool, listed among as many others as asked for."""
+"""The servers under test: one cheap tool, listed among as many others as asked for."""
 
-from mcp.server import Server, ServerRequestContext
+from typing import Any
+
+from pydantic import BaseModel, create_model
+
+from mcp.server import MCPServer, Server, ServerRequestContext
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
 MEGABYTE = 1_000_000
@@ -32,6 +36,49 @@ def build_server(listed_tools: int = 10, *, header_parameters: bool = False) -> 
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
     return Server("shout", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def build_function_server(listed_tools: int = 10) -> MCPServer:
+    """Returns an `MCPServer` with `listed_tools` tools.
+
+    `shout` and `shout_in_turn` answer their `text` in capitals, the one from a plain function, the other from an
+    asynchronous one. `report` answers a model of 20 fields. Nobody calls the others.
+    """
+    server: MCPServer = MCPServer("shout", version="1.0.0", log_level="ERROR")
+    report_type = _report_type()
+    fields = report_type.model_fields
+    report_made: Any = report_type(**{name: field.annotation(7) for name, field in fields.items() if field.annotation})
+
+    @server.tool()
+    def shout(text: str) -> str:
+        """Answers the text in capitals."""
+        return text.upper()
+
+    @server.tool()
+    async def shout_in_turn(text: str) -> str:
+        """Answers the text in capitals."""
+        return text.upper()
+
+    async def report() -> BaseModel:
+        """Answers twenty fields."""
+        return report_made
+
+    report.__annotations__["return"] = report_type
+    server.add_tool(report)
+    for number in range(listed_tools - 3):
+        server.add_tool(search, name=f"tool_{number}", description=f"Tool number {number}, listed and never called.")
+    return server
+
+
+def search(query: str, limit: int = 10) -> str:
+    """Stands for the tools that are only listed."""
+    return f"{query} {limit}"
+
+
+def _report_type() -> type[BaseModel]:
+    types = (int, float, str, bool)
+    fields: dict[str, Any] = {f"field_{number}": (types[number % 4], ...) for number in range(20)}
+    return create_model("Report", **fields)
 
 
 def _shout() -> Tool:

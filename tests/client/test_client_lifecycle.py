@@ -43,11 +43,6 @@ def test_an_unknown_mode_is_refused() -> None:
     assert str(raised.value) == "mode must be 'legacy', 'auto', or one of ['2026-07-28']; got 'bogus'"
 
 
-def test_what_is_not_built_yet_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"extensions.* not part of this version of the library yet"):
-        made(extensions=[object()])
-
-
 def test_an_unknown_way_to_validate_output_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^validate_output must be 'error', 'warn' or 'off', got 'strict'$"):
         made(validate_output="strict")

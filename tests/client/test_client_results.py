@@ -174,13 +174,6 @@ async def test_answers_and_state_travel_with_the_next_try() -> None:
     ]
 
 
-async def test_extensions_have_no_results_yet() -> None:
-    async with Client(house.build()) as client:
-        with pytest.raises(NotImplementedError, match="client extensions"):
-            # A type checker refuses it, too.
-            await client.session.call_tool("add", allow_claimed=True)  # pyright: ignore[reportArgumentType]
-
-
 # Results of requests that are sent as messages.
 
 

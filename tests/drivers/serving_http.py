@@ -9,12 +9,12 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from mcp.server import Server
+from mcp.server import MCPServer, Server
 from mcp.server.sse import SseServerTransport
 
 
 @contextmanager
-def served(server: Server[Any], **options: Any) -> Generator[str, None, None]:
+def served(server: Server[Any] | MCPServer[Any], **options: Any) -> Generator[str, None, None]:
     """The URL at which a server speaks streamable HTTP."""
     with served_app.served(server.streamable_http_app(**options)) as origin:
         yield f"{origin}/mcp"

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from mcp.client.callbacks import ClientRequestContext as ClientRequestContext
     from mcp.client.client import Client as Client
     from mcp.client.connect import Transport as Transport
+    from mcp.client.extension import ClaimContext as ClaimContext
+    from mcp.client.extension import ClientExtension as ClientExtension
+    from mcp.client.extension import NotificationBinding as NotificationBinding
+    from mcp.client.extension import ResultClaim as ResultClaim
+    from mcp.client.extension import UnexpectedClaimedResult as UnexpectedClaimedResult
+    from mcp.client.extension import advertise as advertise
     from mcp.client.input_rounds import InputRequiredRoundsExceededError as InputRequiredRoundsExceededError
     from mcp.client.session import ClientSession as ClientSession
     from mcp.client.session import IncomingMessage as IncomingMessage
@@ -23,19 +29,31 @@ __all__ = [
     "CacheEntry",
     "CacheKey",
     "CacheMode",
+    "ClaimContext",
     "Client",
+    "ClientExtension",
     "ClientRequestContext",
     "ClientSession",
     "InMemoryResponseCacheStore",
     "IncomingMessage",
     "InputRequiredRoundsExceededError",
+    "NotificationBinding",
     "ResponseCacheStore",
+    "ResultClaim",
     "Transport",
+    "UnexpectedClaimedResult",
+    "advertise",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "advertise": "mcp.client.extension",
+        "UnexpectedClaimedResult": "mcp.client.extension",
+        "ResultClaim": "mcp.client.extension",
+        "NotificationBinding": "mcp.client.extension",
+        "ClientExtension": "mcp.client.extension",
+        "ClaimContext": "mcp.client.extension",
         "CacheConfig": "mcp.client.caching",
         "CacheEntry": "mcp.client.caching",
         "CacheKey": "mcp.client.caching",

@@ -22,16 +22,19 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.connect import Transport, open_requester
+from mcp.client.folding import FoldedExtensions, finish_claimed, fold_extensions
 from mcp.client.input_rounds import ResultT, Try, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
 from mcp.engine.supervisor import Held
+from mcp.lazy import lazy_exports
 from mcp.shared._checks import check_whole
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
     from mcp.client.caching import CacheConfig
+    from mcp.client.extension import ClientExtension
     from mcp.client.response_cache import ClientResponseCache
     from mcp.client.stdio import StdioServerParameters
     from mcp.client.subscriptions import Subscription
@@ -80,7 +83,8 @@ class Client(CacheableVerbs):
         elicitation_callback: Answers the server's questions to the user; declares the capability.
         input_required_max_rounds: How often the server may ask for input before it answers a call. What it asks goes
             to the callbacks above (revision 2026-07-28; specification: basic/patterns/mrtr).
-        extensions: Client extensions. Not built yet: raises.
+        extensions: Client extensions: servers are told of them, and the results that they claim are finished by them
+            before `call_tool` returns. Their settings are read now.
         cache: How to cache listings and resources whose server says how long they stay fresh; see `CacheConfig`. None
             and False cache nothing (specification: server/utilities/caching).
         validate_output: What to do about a tool's result that breaks its output schema: raise ("error"), log ("warn"),
@@ -89,9 +93,10 @@ class Client(CacheableVerbs):
 
     Raises:
         ValueError: `mode`, `log_level` or `validate_output` is not one of the above, `input_required_max_rounds` is
-            negative, or `cache` has a store, and nothing says what server the results there are from.
-        TypeError: `cache` is no `CacheConfig`, or `input_required_max_rounds` no whole number.
-        NotImplementedError: An argument asks for something that is not built yet.
+            negative, or `cache` has a store, and nothing says what server the results there are from. Or two
+            extensions have one identifier, or claim one kind of result or notification.
+        TypeError: `cache` is no `CacheConfig`, `input_required_max_rounds` no whole number, or one of `extensions` no
+            extension.
     """
 
     server: LocalServer | Transport | StdioServerParameters | str
@@ -110,19 +115,19 @@ class Client(CacheableVerbs):
     prior_discover: types.DiscoverResult | None = field(default=None, kw_only=True)
     elicitation_callback: ElicitationFnT | None = field(default=None, kw_only=True)
     input_required_max_rounds: int = field(default=10, kw_only=True)
-    extensions: Sequence[Any] | None = field(default=None, kw_only=True)
+    extensions: Sequence[ClientExtension] | None = field(default=None, kw_only=True)
     cache: CacheConfig | Literal[False] | None = field(default=DEFAULT_CACHE, kw_only=True)
     validate_output: ValidateOutput = field(default="error", kw_only=True)
     tracing: bool = field(default=True, kw_only=True)
 
+    _folded: FoldedExtensions = field(init=False, repr=False)
     _held: Held[ClientSession] | None = field(init=False, default=None, repr=False)
     _session: ClientSession | None = field(init=False, default=None, repr=False)
     _response_cache: ClientResponseCache | LateCache | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         _check_mode(self.mode)
-        if self.extensions:
-            raise NotImplementedError("client extensions are not part of this version of the library yet")
+        self._folded = fold_extensions(self.extensions)
         check_cache(self.cache, self.server)
         check_whole("input_required_max_rounds", self.input_required_max_rounds)
         if self.validate_output not in ("error", "warn", "off"):
@@ -166,6 +171,9 @@ class Client(CacheableVerbs):
             client_info=self.client_info,
             log_level=self.log_level,
             sampling_capabilities=self.sampling_capabilities,
+            extensions=self._folded.ad,
+            result_claims=self._folded.claims,
+            notification_bindings=self._folded.bindings,
             connector=lambda inbound: open_requester(
                 self.server, inbound, handshake=self.mode == "legacy", raise_exceptions=self.raise_exceptions
             ),
@@ -244,8 +252,9 @@ class Client(CacheableVerbs):
             MCPError: The server answered with an error, or a callback refused to answer what it asked.
             RuntimeError: The result breaks the tool's output schema; see `validate_output`.
             InputRequiredRoundsExceededError: It asked for input more often than `input_required_max_rounds`.
+            TypeError: An extension finished a result of its own with something that is no `CallToolResult`.
         """
-        once = partial(
+        once: Try[types.Result] = partial(
             self.session.call_tool,
             name,
             arguments,
@@ -253,9 +262,13 @@ class Client(CacheableVerbs):
             progress_callback,
             meta=meta,
             allow_input_required=True,
+            allow_claimed=True,
             by_callbacks=True,
         )
-        return await self._in_rounds(once, input_responses, request_state)
+        result = await self._in_rounds(once, input_responses, request_state)
+        if isinstance(result, types.CallToolResult):
+            return result
+        return await finish_claimed(self.session, self._folded.by_model, result, name, read_timeout_seconds)
 
     async def get_prompt(
         self,
@@ -355,3 +368,14 @@ def _check_mode(mode: str) -> None:
         return
     hint = f" ({mode!r} is a handshake-era version; use mode='legacy')" if mode in HANDSHAKE_PROTOCOL_VERSIONS else ""
     raise ValueError(f"mode must be 'legacy', 'auto', or one of {list(MODERN_PROTOCOL_VERSIONS)}; got {mode!r}{hint}")
+
+
+# Programs import these from here; the homes of the names are where these lead.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "_evicting_message_handler": "mcp.client.cache_setup:evicting_message_handler",
+        "_fold_extensions": "mcp.client.folding:fold_extensions",
+        "_synthesize_discover": "mcp.client.negotiation:presumed_discovery",
+    },
+)

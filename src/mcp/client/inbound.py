@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from pydantic import ValidationError
 
 from mcp import types
+from mcp.client.bound_notifications import BoundNotifications
 from mcp.client.callbacks import LoggingFnT, MessageHandlerFnT
 from mcp.client.role import ClientPeer, ClientRole
 from mcp.engine.backend import asyncio_task, cancelled_itself, delivered_cancels
@@ -22,6 +23,10 @@ from mcp.protocol.eras import BATCHING_VERSION
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
 from mcp.types.methods import METHODS
+from mcp.types.version import LATEST_MODERN_VERSION
+
+if TYPE_CHECKING:
+    from mcp.client.extension import NotificationBinding
 
 __all__ = ["Inbound"]
 
@@ -38,8 +43,10 @@ class Inbound:
         logging_callback: Takes log messages.
         message_handler: Takes every notification, and what arrives that is no message.
         on_notification: Sees every notification before the callbacks do.
+        bindings: What takes notifications that the protocol does not define.
 
     Attributes:
+        bindings: The same.
         role: Answers questions; None refuses them.
         version: The handshake revision that is spoken; None where there are no questions.
         renewal: Makes what opens a session in place of the one that is open at the moment, once the server has
@@ -51,10 +58,12 @@ class Inbound:
         logging_callback: LoggingFnT | None,
         message_handler: MessageHandlerFnT | None,
         on_notification: NotificationSink | None = None,
+        bindings: BoundNotifications | None = None,
     ) -> None:
         self._logging_callback = logging_callback
         self._message_handler = message_handler
         self._on_notification = on_notification
+        self.bindings = bindings or BoundNotifications(None)
         self.role: ClientRole | None = None
         self.version: str | None = None
         self.renewal: Callable[[], Callable[[], Awaitable[None]]] | None = None
@@ -88,6 +97,9 @@ class Inbound:
         """Takes one notification."""
         if self._on_notification is not None:
             await self._on_notification(method, params)
+        if self.bindings and (binding := self.bindings.of(method, self.version or LATEST_MODERN_VERSION)):
+            await _deliver(binding, params)
+            return
         if self._logging_callback is None and self._message_handler is None:
             return
         spec = METHODS.get(method)
@@ -117,6 +129,15 @@ class Inbound:
         """Takes what is no message and fails no request: the exception that a transport had in its place, if any."""
         if self._message_handler is not None:
             await _call("what is no message", self._message_handler, error.__cause__ or error)
+
+
+async def _deliver(binding: NotificationBinding[Any], params: dict[str, Any] | None) -> None:
+    try:
+        validated = binding.params_type.model_validate({} if params is None else params)
+    except ValidationError as error:
+        logger.warning("dropped a malformed %s: %s", binding.method, error)
+        return
+    await _call(binding.method, binding.handler, validated)
 
 
 async def _call(method: str, callback: Callable[..., Awaitable[None]], *args: Any) -> None:

@@ -14,9 +14,10 @@ from mcp import types
 from mcp.client.callbacks import ProgressFnT
 from mcp.client.envelope import wire_meta
 from mcp.client.limits import default_bound, request_extended_by_progress, seconds
+from mcp.client.name_header import named_in_header
 from mcp.client.renewal import Renewal, StandingRequests
 from mcp.client.results import Parser, own_result_of, parser_of, result_of
-from mcp.client.routing import AnsweredBy, answered_by, or_input_required, request_model
+from mcp.client.routing import PLAIN, Expected, expected, expecting, request_model
 from mcp.engine.progress import progress_reporter
 from mcp.engine.requester import CallOptions, NotificationTaker, Requester, SendRequest
 from mcp.engine.tracing import traced
@@ -34,6 +35,13 @@ ReceiveResultT = TypeVar("ReceiveResultT", bound=BaseModel)
 
 _STANDING = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _result_or_question = partial(result_of, input_required=True)
+
+
+def _finish(what: Expected) -> Callable[[str, dict[str, Any], Parser[Any]], Any]:
+    """What makes of a raw result what the caller gets."""
+    if what.claimed:
+        return partial(result_of, input_required=what.answered_by is not None, claimed=what.claimed)
+    return _result_or_question if what.answered_by else result_of
 
 
 class Outbound:
@@ -96,15 +104,15 @@ class Outbound:
         meta: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         progress: ProgressFnT | None = None,
-        answered_by: AnsweredBy | None = None,
+        besides: Expected = PLAIN,
         any_kind: bool = False,
     ) -> Coroutine[Any, Any, Any]:
         """Sends the request of a verb: through `send_request` where somebody has replaced that, else directly."""
         if self._is_routed or "send_request" in self.__dict__:
-            kind: Any = or_input_required(model, answered_by) if answered_by else model
+            kind: Any = expecting(model, besides) if any(besides) else model
             return self.send_request(request_model(method, params, meta), kind, timeout, None, progress)
-        finish = own_result_of if any_kind else _result_or_question if answered_by else result_of
-        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish, answered_by)
+        finish = own_result_of if any_kind else _finish(besides)
+        return self._call(method, params, parser_of(model), meta, timeout, progress, None, finish, besides)
 
     async def _call(
         self,
@@ -116,9 +124,9 @@ class Outbound:
         progress: ProgressFnT | None,
         metadata: ClientMessageMetadata | None,
         finish: Callable[[str, dict[str, Any], Parser[Any]], Any],
-        answered_by: AnsweredBy | None,
+        besides: Expected = PLAIN,
     ) -> Any:
-        envelope = self._envelope if answered_by != "caller" else self._envelope_of_callers()
+        envelope = self._envelope if besides.answered_by != "caller" else self._envelope_of_callers()
         if meta:
             envelope = wire_meta(meta, envelope)
         if envelope:
@@ -218,10 +226,11 @@ class Outbound:
             MCPError: The server answered with an error, or the connection failed or has closed.
             ValidationError: The result does not fit.
             RuntimeError: The session is not entered.
+            ValueError: The request lacks the param that its `name_param` says stands in the `Mcp-Name` header.
         """
         wire = request.model_dump(by_alias=True, exclude_none=True, mode="json")
         params: dict[str, Any] = wire.get("params") or {}
-        who = answered_by(result_type)
+        besides = expected(result_type)
         return await self._call(
             request.method,
             params,
@@ -229,9 +238,9 @@ class Outbound:
             params.pop("_meta", None),
             request_read_timeout_seconds,
             progress_callback,
-            metadata,
-            _result_or_question if who else own_result_of,
-            who,
+            named_in_header(request, params, metadata),
+            own_result_of if besides is None else _finish(besides),
+            besides or PLAIN,
         )
 
     async def request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from mcp import types
 from mcp.shared.exceptions import MalformedResultError
 from mcp.types.methods import METHODS
 
-__all__ = ["Parser", "own_result_of", "parser_of", "result_of", "with_input"]
+__all__ = ["Parser", "own_result_of", "parser_of", "refuse_claimed", "result_of", "with_input"]
 
 T = TypeVar("T")
 Parser = Callable[[Any], T]
@@ -32,7 +32,14 @@ def parser_of(kind: type[T] | TypeAdapter[T]) -> Parser[T]:
     return _model_parser(kind)
 
 
-def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_required: bool = False) -> Any:
+def result_of(
+    method: str,
+    raw: dict[str, Any],
+    parse: Parser[T],
+    *,
+    input_required: bool = False,
+    claimed: Mapping[str, type[types.Result]] | None = None,
+) -> Any:
     """The result of a request.
 
     A result without `resultType` counts as complete: servers of older revisions send none.
@@ -42,6 +49,7 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
         raw: The `result` member.
         parse: Validates a complete result.
         input_required: Whether a request for input may be returned.
+        claimed: The models of results that extensions claim, by `resultType`.
 
     Raises:
         ValidationError: The result does not fit its model.
@@ -53,6 +61,8 @@ def result_of(method: str, raw: dict[str, Any], parse: Parser[T], *, input_requi
     if kind == "complete":
         return _parsed(raw, parse)
     if kind != "input_required":
+        if claimed is not None and isinstance(kind, str) and kind in claimed:
+            return parser_of(claimed[kind])(raw)
         raise MalformedResultError(method, f"resultType {kind!r} is not one that this client knows")
     spec = METHODS.get(method)
     if spec is not None and not spec.input_required:
@@ -91,6 +101,18 @@ def own_result_of(method: str, raw: dict[str, Any], parse: Parser[T]) -> T:
         return parse(raw)
     except ValidationError:
         return result_of(method, raw, parse)
+
+
+def refuse_claimed(result: types.Result) -> None:
+    """Refuses the result of a tool that is of an extension's kind.
+
+    Raises:
+        UnexpectedClaimedResult: It is.
+    """
+    if not isinstance(result, (types.CallToolResult, types.InputRequiredResult)):
+        from mcp.client.extension import UnexpectedClaimedResult
+
+        raise UnexpectedClaimedResult(result)
 
 
 def with_input(

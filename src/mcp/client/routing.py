@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter
 
 from mcp import types
 from mcp.types.methods import METHODS
 
-__all__ = ["AnsweredBy", "answered_by", "or_input_required", "request_model", "who_answers"]
+__all__ = ["PLAIN", "AnsweredBy", "Expected", "expected", "expecting", "request_model", "who_answers"]
 
 AnsweredBy = Literal["callbacks", "caller"]
 """Who answers when a server asks for input: then the request declares what they can answer."""
@@ -39,21 +41,45 @@ def who_answers(allow_input_required: bool, by_callbacks: bool) -> AnsweredBy | 
     return "callbacks" if by_callbacks else "caller"
 
 
-_OR_INPUT_REQUIRED: dict[tuple[type[BaseModel], AnsweredBy], TypeAdapter[Any]] = {}
+class Expected(NamedTuple):
+    """What may come in the place of a plain result.
+
+    Attributes:
+        answered_by: Who answers a request for input; None where there is to be none.
+        claimed: The models of results that extensions claim, by `resultType`.
+    """
+
+    answered_by: AnsweredBy | None = None
+    claimed: Mapping[str, type[types.Result]] | None = None
 
 
-def or_input_required(model: type[BaseModel], answered_by: AnsweredBy) -> TypeAdapter[Any]:
-    """What says to `send_request` that a request for input may come in the place of a result of this model."""
-    adapter = _OR_INPUT_REQUIRED.get((model, answered_by))
-    if adapter is None:
-        adapter = _OR_INPUT_REQUIRED[model, answered_by] = TypeAdapter[Any](model)
+PLAIN = Expected()
+"""Nothing else may come."""
+
+_EXPECTED: WeakKeyDictionary[TypeAdapter[Any], Expected] = WeakKeyDictionary()
+
+
+def expecting(model: type[BaseModel], what: Expected) -> TypeAdapter[Any]:
+    """What says to `send_request` that something else may come in the place of a result of this model.
+
+    Args:
+        model: The model.
+        what: What else.
+    """
+    return _adapter(model, what) if what.claimed else _cached_adapter(model, what.answered_by)
+
+
+def _adapter(model: type[BaseModel], what: Expected) -> TypeAdapter[Any]:
+    adapter = TypeAdapter[Any](model)
+    _EXPECTED[adapter] = what
     return adapter
 
 
-def answered_by(kind: object) -> AnsweredBy | None:
-    """Who answers, if `or_input_required` made this."""
-    if isinstance(kind, TypeAdapter):
-        for (_, who), adapter in _OR_INPUT_REQUIRED.items():
-            if adapter is kind:
-                return who
-    return None
+@lru_cache(maxsize=64)
+def _cached_adapter(model: type[BaseModel], answered_by: AnsweredBy | None) -> TypeAdapter[Any]:
+    return _adapter(model, Expected(answered_by))
+
+
+def expected(kind: type[BaseModel] | TypeAdapter[Any]) -> Expected | None:
+    """What else may come, if `expecting` made this."""
+    return _EXPECTED.get(kind) if isinstance(kind, TypeAdapter) else None

@@ -20,8 +20,8 @@ from mcp.client.callbacks import (
     ProgressFnT,
     SamplingFnT,
 )
-from mcp.client.results import with_input
-from mcp.client.routing import who_answers
+from mcp.client.results import refuse_claimed, with_input
+from mcp.client.routing import Expected, who_answers
 from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, default_client_info
 from mcp.client.session_core import ReceiveResultT as ReceiveResultT
 from mcp.client.tool_listings import ToolListings
@@ -148,7 +148,7 @@ class ClientSession(ToolListings):
             params,
             types.ReadResourceResult,
             meta=meta,
-            answered_by=who_answers(allow_input_required, by_callbacks),
+            besides=Expected(who_answers(allow_input_required, by_callbacks)),
         )
 
     @overload
@@ -209,7 +209,7 @@ class ClientSession(ToolListings):
             params,
             types.GetPromptResult,
             meta=meta,
-            answered_by=who_answers(allow_input_required, by_callbacks),
+            besides=Expected(who_answers(allow_input_required, by_callbacks)),
         )
 
     async def complete(
@@ -262,6 +262,35 @@ class ClientSession(ToolListings):
         allow_claimed: Literal[False] = False,
         by_callbacks: bool = False,
     ) -> types.CallToolResult | types.InputRequiredResult: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        read_timeout_seconds: float | None = None,
+        progress_callback: ProgressFnT | None = None,
+        *,
+        input_responses: types.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        allow_input_required: Literal[False] = False,
+        allow_claimed: bool,
+    ) -> types.CallToolResult | types.Result: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        read_timeout_seconds: float | None = None,
+        progress_callback: ProgressFnT | None = None,
+        *,
+        input_responses: types.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: types.RequestParamsMeta | None = None,
+        allow_input_required: bool,
+        allow_claimed: bool,
+        by_callbacks: bool = False,
+    ) -> types.CallToolResult | types.InputRequiredResult | types.Result: ...
     async def call_tool(
         self,
         name: str,
@@ -275,7 +304,7 @@ class ClientSession(ToolListings):
         allow_input_required: bool = False,
         allow_claimed: bool = False,
         by_callbacks: bool = False,
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> types.CallToolResult | types.InputRequiredResult | types.Result:
         """Calls a tool, and checks what it returns against the output schema that the tool lists.
 
         Over HTTP, arguments that the tool's input schema marks with `x-mcp-header` are sent in headers as well. If the
@@ -291,7 +320,7 @@ class ClientSession(ToolListings):
             request_state: The state that the earlier try returned.
             meta: The request's `_meta`.
             allow_input_required: Return a request for input, instead of raising; declares that any is answered.
-            allow_claimed: Return the results of extensions. Not built yet: raises.
+            allow_claimed: Return a result that an extension claims, instead of raising.
             by_callbacks: Declare only what the callbacks answer, since they will.
 
         Raises:
@@ -299,9 +328,8 @@ class ClientSession(ToolListings):
             RuntimeError: The result breaks the tool's output schema, or the server asks for input and
                 `allow_input_required` is not set.
             ValueError: An argument cannot be written as JSON, or its integer is beyond what a header may carry.
+            UnexpectedClaimedResult: The result is one that an extension claims, and `allow_claimed` is not set.
         """
-        if allow_claimed:
-            raise NotImplementedError("client extensions are not part of this version of the library yet")
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
             params["arguments"] = arguments
@@ -314,8 +342,10 @@ class ClientSession(ToolListings):
             meta=meta,
             timeout=read_timeout_seconds,
             progress=progress_callback,
-            answered_by=who_answers(allow_input_required, by_callbacks),
+            besides=Expected(who_answers(allow_input_required, by_callbacks), self._claimed),
         )
+        if self._claimed and not allow_claimed:
+            refuse_claimed(result)
         if isinstance(result, types.CallToolResult) and not result.is_error:
             if type(self).validate_tool_result is not ClientSession.validate_tool_result:
                 await self.validate_tool_result(name, result)

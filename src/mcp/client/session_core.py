@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from typing_extensions import Self
 
 from mcp import types
+from mcp.client.bound_notifications import BoundNotifications
 from mcp.client.callbacks import (
     ElicitationFnT,
     ListRootsFnT,
@@ -23,6 +24,7 @@ from mcp.client.callbacks import (
     MessageHandlerFnT,
     SamplingFnT,
 )
+from mcp.client.claims import Claims
 from mcp.client.connect import sse_requester, stream_requester
 from mcp.client.envelope import answering_everything, declared_capabilities, envelope_meta
 from mcp.client.inbound import Inbound
@@ -39,6 +41,7 @@ from mcp.types.jsonrpc import UNSUPPORTED_PROTOCOL_VERSION
 from mcp.types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 if TYPE_CHECKING:
+    from mcp.client.extension import NotificationBinding, ResultClaim
     from mcp.client.session import ClientSession
     from mcp.engine.streams import ReadStream, WriteStream
     from mcp.shared.message import SessionMessage
@@ -81,8 +84,8 @@ class SessionCore(Outbound):
         log_level: The least severe log message to ask for, with every request.
         sampling_capabilities: What sampling supports beyond the basics.
         extensions: Settings to declare, by extension identifier.
-        result_claims: Result types of extensions. Not built yet: raises.
-        notification_bindings: Notifications of extensions. Not built yet: raises.
+        result_claims: What extensions claim of the results, by their identifier; see `call_tool`.
+        notification_bindings: What takes notifications that the protocol does not define.
         dispatcher: A message dispatcher to use in place of the streams. This library has none: raises.
         connector: Opens the connection, in place of the streams.
         output_schemas: Checks what tools return; a new one in mode "error" when left out.
@@ -92,7 +95,8 @@ class SessionCore(Outbound):
         tracing: Whether requests get a span and carry its context, once the program has an OpenTelemetry provider.
 
     Raises:
-        NotImplementedError: An argument asks for something that is not built yet.
+        NotImplementedError: `dispatcher` is given.
+        ValueError: A claim's extension is not declared, or two claim the same results or notifications.
     """
 
     def __init__(
@@ -110,8 +114,8 @@ class SessionCore(Outbound):
         log_level: types.LoggingLevel | None = None,
         sampling_capabilities: types.SamplingCapability | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
-        result_claims: Mapping[str, Sequence[Any]] | None = None,
-        notification_bindings: Sequence[Any] | None = None,
+        result_claims: Mapping[str, Sequence[ResultClaim[Any]]] | None = None,
+        notification_bindings: Sequence[NotificationBinding[Any]] | None = None,
         dispatcher: Any = None,
         connector: Connector | None = None,
         output_schemas: OutputSchemas | None = None,
@@ -119,13 +123,12 @@ class SessionCore(Outbound):
         on_notification: NotificationSink | None = None,
         tracing: bool = True,
     ) -> None:
-        if result_claims or notification_bindings:
-            raise NotImplementedError("client extensions are not part of this version of the library yet")
         if dispatcher is not None:
             raise NotImplementedError("dispatcher= is not supported; pass a pair of streams")
         self._connector: Connector = connector or partial(stream_requester, read_stream, write_stream)
         super().__init__(seconds(read_timeout_seconds), extends=reset_timeout_on_progress, tracing=tracing)
-        self._inbound = Inbound(logging_callback, message_handler, on_notification)
+        bindings = BoundNotifications(notification_bindings)
+        self._inbound = Inbound(logging_callback, message_handler, on_notification, bindings)
         self._inbound.renewal = self._renewing
         self._inbound.role = self._role = ClientRole(
             cast("ClientSession", self),
@@ -142,11 +145,13 @@ class SessionCore(Outbound):
             roots=list_roots_callback is not None,
             extensions=extensions,
         )
+        self._claims = Claims(extensions, result_claims)
         self._schemas = output_schemas or OutputSchemas()
         self._resources = AsyncExitStack()
         self._facts = ServerFacts()
         self._envelope = self._envelope_for(LATEST_MODERN_VERSION)
         self._wide_envelope: dict[str, Any] | None = None
+        self._claimed = self._claims.models(LATEST_MODERN_VERSION)
 
     async def __aenter__(self) -> Self:
         self._requester = await self._resources.enter_async_context(self._connector(self._inbound))
@@ -214,14 +219,19 @@ class SessionCore(Outbound):
             self._envelope = self._envelope_for(self._facts.adopt_discovered(result))
             self._inbound.version = None
         self._wide_envelope = None
+        assert self._facts.version is not None, "what is adopted has settled the version"
+        self._claimed = self._claims.models(self._facts.version)
+        self._inbound.bindings.warn_of_shadowed(self._facts.version)
 
     def _envelope_of_callers(self) -> dict[str, Any]:
         if self._wide_envelope is None:
-            self._wide_envelope = self._envelope and answering_everything(self._envelope, self._capabilities)
+            declared = self._claims.declared(self._capabilities, self._facts.version or LATEST_MODERN_VERSION)
+            self._wide_envelope = self._envelope and answering_everything(self._envelope, declared)
         return self._wide_envelope
 
     def _envelope_for(self, version: str) -> dict[str, Any]:
-        return envelope_meta(version, self._client_info, self._capabilities, self._log_level)
+        declared = self._claims.declared(self._capabilities, version)
+        return envelope_meta(version, self._client_info, declared, self._log_level)
 
     async def _list(
         self, method: str, model: type[ReceiveResultT], params: types.PaginatedRequestParams | None
@@ -248,9 +258,10 @@ class SessionCore(Outbound):
         Raises:
             MCPError: The server answered with an error.
         """
+        declared = self._claims.declared(self._capabilities, LATEST_HANDSHAKE_VERSION)
         params: dict[str, Any] = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
-            "capabilities": self._capabilities.model_dump(by_alias=True, exclude_none=True, mode="json"),
+            "capabilities": declared.model_dump(by_alias=True, exclude_none=True, mode="json"),
             "clientInfo": self._client_info.model_dump(by_alias=True, exclude_none=True, mode="json"),
         }
         options = CallOptions(self._timeout, bound=default_bound("initialize"))

@@ -94,7 +94,8 @@ def initialize_result(options: InitializationOptions, requested: str) -> types.I
     """
     return types.InitializeResult(
         protocol_version=negotiated_version(requested),
-        capabilities=options.capabilities,
+        # No handshake revision has extensions: their clients would meet what they cannot know.
+        capabilities=options.capabilities.model_copy(update={"extensions": None}),
         server_info=types.Implementation(
             name=options.server_name,
             version=options.server_version,

@@ -8,12 +8,12 @@ handshake revisions over their connection. What a handler tells a client itself,
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 import anyio
@@ -49,16 +49,29 @@ _BUS: Final = object()
 class _Handling:
     """One handler that runs: what it has changed, and whom it has told of that itself.
 
+    Args:
+        settle: Tells of the changes, once it has ended.
+
     Attributes:
         changes: Whom each change has been told to already.
         ended: The handler has returned; what it left behind may still run.
     """
 
-    __slots__ = ("changes", "ended")
+    __slots__ = ("_settle", "_token", "changes", "ended")
 
-    def __init__(self) -> None:
+    def __init__(self, settle: Callable[[_Handling], None]) -> None:
+        self._settle = settle
         self.changes: dict[ListChange, set[object]] = {}
         self.ended = False
+
+    def __enter__(self) -> None:
+        self._token = _handling.set(self)
+
+    def __exit__(self, *exc: object) -> None:
+        _handling.reset(self._token)
+        self.ended = True
+        if self.changes:
+            self._settle(self)
 
 
 _handling: ContextVar[_Handling | None] = ContextVar("mcp_handling", default=None)
@@ -105,19 +118,11 @@ class ListChanges:
                 yield
             finally:
                 self._servings.remove(serving)
+                serving.ended = True
 
-    @contextmanager
-    def handling(self) -> Generator[None, None, None]:
+    def handling(self) -> AbstractContextManager[None]:
         """The time of one handler, whose changes are told when it ends."""
-        handling = _Handling()
-        token = _handling.set(handling)
-        try:
-            yield
-        finally:
-            _handling.reset(token)
-            handling.ended = True
-            if handling.changes:
-                self._settle(handling)
+        return _Handling(self._settle)
 
     def changed(self, event: ListChange) -> None:
         """Notes a change, from any thread. Before anything is served there is nobody to tell."""
@@ -157,7 +162,11 @@ class ListChanges:
 
 
 class _Serving:
-    """One lifespan of a server, in one event loop."""
+    """One lifespan of a server, in one event loop.
+
+    Attributes:
+        ended: Its tasks are being cancelled, and no new ones can begin.
+    """
 
     def __init__(
         self,
@@ -166,6 +175,7 @@ class _Serving:
         publish: Callable[[ServerEvent], Awaitable[None]] | None,
     ) -> None:
         self.thread = get_ident()
+        self.ended = False
         self._connections = connections
         self._spawner = spawner
         self._publish = publish
@@ -185,7 +195,7 @@ class _Serving:
 
     def later(self, settle: Callable[[], None]) -> None:
         """Calls `settle` after a while, if the event loop still serves then."""
-        self._soon(partial(self._spawner.spawn, _after, LONGEST_WAIT, settle))
+        self._soon(partial(self._spawn, _after, LONGEST_WAIT, settle))
 
     def _soon(self, call: Callable[[], object]) -> None:
         # An event loop that has ended has nobody to tell.
@@ -195,7 +205,11 @@ class _Serving:
     def _flush(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        self._spawner.spawn(self._announce, waiting)
+        self._spawn(self._announce, waiting)
+
+    def _spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+        if not self.ended:
+            self._spawner.spawn(function, *args)
 
     async def _announce(self, waiting: dict[ListChange, set[object]]) -> None:
         for event, informed in waiting.items():

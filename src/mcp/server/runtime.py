@@ -24,7 +24,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
-from mcp.types.methods import METHODS, Method
+from mcp.types.methods import CORE_METHODS, METHODS, Method
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -139,9 +139,14 @@ class ServerRuntime:
         if route is not None:
             return route
         entry = self._server.get_request_handler(method)
+        if entry is not None and entry.protocol_versions is not None and version not in entry.protocol_versions:
+            entry = None
         spec = METHODS.get(method)
         if spec is not None and version not in spec.from_client:
-            raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
+            if entry is None or method in CORE_METHODS:
+                raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
+            # In this revision the name is free for extensions, as those of tasks are since 2026-07-28.
+            spec = None
         handler = None if entry is None else entry.handler
         if method == "initialize":
             handler = self._initialize

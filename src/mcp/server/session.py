@@ -75,9 +75,11 @@ class ServerSession(ClientQuestions):
         return self._connection.protocol_version
 
     async def send_notification(
-        self, notification: types.ServerNotification, related_request_id: RequestId | None = None
+        self,
+        notification: types.ServerNotification | types.Notification[Any, Any],
+        related_request_id: RequestId | None = None,
     ) -> None:
-        """Sends a notification; a log message only if the client asked for its level.
+        """Sends a notification, also one of an extension; a log message only if the client asked for its level.
 
         Args:
             notification: The notification.

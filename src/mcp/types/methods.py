@@ -14,6 +14,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIO
 
 __all__ = [
     "CACHEABLE_METHODS",
+    "CORE_METHODS",
     "INPUT_REQUIRED_METHODS",
     "METHODS",
     "SPEC_CLIENT_METHODS",
@@ -220,6 +221,8 @@ CacheableMethod = Literal[
     "prompts/list", "resources/list", "resources/read", "resources/templates/list", "server/discover", "tools/list"
 ]
 
+CORE_METHODS: Final[frozenset[str]] = _names(_CORE)
+"""Every method, but for those of tasks: whose name no extension may use."""
 CACHEABLE_METHODS: Final[frozenset[str]] = _names(method for method in _CORE if method.cacheable)
 INPUT_REQUIRED_METHODS: Final[frozenset[str]] = _names(method for method in _CORE if method.input_required)
 SPEC_CLIENT_METHODS: Final[frozenset[str]] = _names(methods_sent_by("client", "request")) - _names(_TASKS)

@@ -66,10 +66,11 @@ _Pages = types.PaginatedRequestParams | None
 
 @dataclass(frozen=True)
 class HandlerEntry(Generic[LifespanResultT]):
-    """A handler and the model its params are validated against."""
+    """A handler, the model its params are validated against, and the revisions it serves; None for all."""
 
     params_type: type[BaseModel]
     handler: RequestHandler[LifespanResultT, Any]
+    protocol_versions: frozenset[str] | None = None
 
 
 @asynccontextmanager
@@ -249,6 +250,8 @@ class Server(Generic[LifespanResultT]):
         method: str,
         params_type: type[_ParamsT],
         handler: RequestHandler[LifespanResultT, _ParamsT],
+        *,
+        protocol_versions: frozenset[str] | None = None,
     ) -> None:
         """Answers a request method: one of your own, or one of the protocol's in place of what answered it before.
 
@@ -256,13 +259,15 @@ class Server(Generic[LifespanResultT]):
             method: The method.
             params_type: What params are validated against before `handler` runs. Derive it from `RequestParams`.
             handler: `async (ctx, params) -> model, dict or None`.
+            protocol_versions: The revisions that have the method; in any other it does not exist. None for all in
+                which the protocol has it.
 
         Raises:
             ValueError: The method is `initialize`, which opens connections and cannot be replaced.
         """
         if method == "initialize":
             raise ValueError(_INITIALIZE_RESERVED)
-        self._requests[method] = HandlerEntry(params_type, handler)
+        self._requests[method] = HandlerEntry(params_type, handler, protocol_versions)
         self.handlers_revision += 1
 
     def add_notification_handler(

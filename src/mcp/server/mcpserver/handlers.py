@@ -12,6 +12,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.edits import EditedInPlace
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.server.mcpserver.listings import Listing, prompt_entry, resource_entry, template_entry, tool_entry
 from mcp.server.mcpserver.tools.base import Tool
@@ -50,17 +51,17 @@ class Handlers:
         )
         self._resources = Listing(
             resources.list_resources,
-            lambda: 0,
+            lambda: EditedInPlace.edits,
             lambda items: types.ListResourcesResult(resources=list(map(resource_entry, items))),
         )
         self._templates = Listing(
             resources.list_templates,
-            lambda: 0,
+            lambda: EditedInPlace.edits,
             lambda items: types.ListResourceTemplatesResult(resource_templates=list(map(template_entry, items))),
         )
         self._prompts = Listing(
             prompts.list_prompts,
-            lambda: 0,
+            lambda: EditedInPlace.edits,
             lambda items: types.ListPromptsResult(prompts=list(map(prompt_entry, items))),
         )
 

@@ -73,6 +73,7 @@ def resource_entry(resource: Resource) -> MCPResource:
         title=resource.title,
         description=resource.description,
         mime_type=resource.mime_type,
+        size=resource.known_size,
         icons=resource.icons,
         annotations=resource.annotations,
         _meta=resource.meta,

@@ -17,6 +17,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
 
+from typing_extensions import TypeIs
+
 from mcp.engine.workers import run_in_worker
 from mcp.server.elicitation import (
     AcceptedElicitation,
@@ -89,8 +91,6 @@ async def resolve_arguments(
 
 _OPEN: Final = object()
 """Stands for what depends on a question that is not answered."""
-
-_OUTCOMES: Final = (AcceptedElicitation, DeclinedElicitation, CancelledElicitation)
 
 
 class _Resolution:
@@ -167,12 +167,15 @@ def _injected(name: str, outcome: Any, takes_outcome: bool) -> Any:
     Raises:
         ToolError: There is no answer, and the parameter takes answers only.
     """
-    is_outcome = isinstance(outcome, _OUTCOMES)
-    if takes_outcome:
+    if not _is_outcome(outcome):
         # Not validated: it is what the resolver returned, of whatever type that is.
-        return outcome if is_outcome else AcceptedElicitation.model_construct(data=outcome)
-    if isinstance(outcome, AcceptedElicitation):
+        return AcceptedElicitation[Any].model_construct(data=outcome) if takes_outcome else outcome
+    if takes_outcome:
+        return outcome
+    if outcome.action == "accept":
         return outcome.data
-    if is_outcome:
-        raise ToolError(f"Resolver for parameter {name!r} could not resolve: elicitation was {outcome.action}")
-    return outcome
+    raise ToolError(f"Resolver for parameter {name!r} could not resolve: elicitation was {outcome.action}")
+
+
+def _is_outcome(value: Any) -> TypeIs[AcceptedElicitation[Any] | DeclinedElicitation | CancelledElicitation]:
+    return isinstance(value, (AcceptedElicitation, DeclinedElicitation, CancelledElicitation))

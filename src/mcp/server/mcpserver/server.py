@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from mcp.server.extension import add_extension, compose_tool_call_handler, require_client_extension
 from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.server import LifespanResultT, NotificationOptions, Server
 from mcp.server.lowlevel.server import lifespan as default_lifespan
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from mcp import types
     from mcp.server.caching import CacheableMethod, CacheHint
     from mcp.server.context import ServerMiddleware
+    from mcp.server.extension import Extension
     from mcp.server.lowlevel.helper_types import ReadResourceContents
     from mcp.server.mcpserver.duplicates import DuplicatePolicy
     from mcp.server.mcpserver.functions.arguments import UnknownArguments
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver.tools.base import Tool
     from mcp.server.subscriptions import SubscriptionBus
 
-__all__ = ["MCPServer", "Settings", "configure_logging", "lifespan_wrapper"]
+__all__ = ["MCPServer", "Settings", "configure_logging", "lifespan_wrapper", "require_client_extension"]
 
 logger = get_logger(__name__)
 
@@ -68,6 +70,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         token_verifier: Not built yet: raises, rather than serve unprotected.
         tools: Tools to begin with.
         resources: Resources to begin with.
+        extensions: What is added under identifiers that clients are told of: tools, resources, methods. Of those that
+            intercept tools' calls, the first is outermost. They are taken now, and there is no way to add one later.
         debug: Starlette's debug mode, in the HTTP applications.
         log_level: What `run()` logs, where the program has not set up logging itself.
         warn_on_duplicate_resources: Whether a warning is logged when the URI of a resource is taken.
@@ -91,7 +95,9 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
 
     Raises:
-        ValueError: `cache_hints` names a method whose results are not cacheable.
+        ValueError: `cache_hints` names a method whose results are not cacheable, or two extensions have the same
+            identifier or method.
+        TypeError: One of `extensions` is no extension.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -109,6 +115,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         *,
         tools: list[Tool] | None = None,
         resources: list[Resource] | None = None,
+        extensions: Sequence[Extension] | None = None,
         debug: bool = False,
         log_level: LogLevel = "INFO",
         warn_on_duplicate_resources: bool = True,
@@ -152,6 +159,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._changes = ListChanges(None if self._bus is None else self._bus.publish)
         self._announce_changes()
         handlers = Handlers(self, self._changes)
+        extensions = tuple(extensions or ())
         sealed = RequestStateBoundary(
             request_state_security or RequestStateSecurity.ephemeral(), default_audience=name or "mcp-server"
         ).around
@@ -168,7 +176,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             get_tool_input_schema=None if self._lists_otherwise() else self._input_schema,
             tracing=tracing,
             on_list_tools=handlers.list_tools,
-            on_call_tool=sealed(handlers.call_tool),
+            on_call_tool=sealed(compose_tool_call_handler(extensions, handlers.call_tool)),
             on_list_resources=handlers.list_resources,
             on_list_resource_templates=handlers.list_resource_templates,
             on_read_resource=sealed(handlers.read_resource),
@@ -179,6 +187,15 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
         self._lowlevel_server.middleware.extend(middleware or ())
+        for extension in extensions:
+            self._take(extension)
+
+    def _take(self, extension: Extension) -> None:
+        add_extension(self._lowlevel_server, extension)
+        for tool in extension.tools():
+            self.add_tool(tool.fn, meta=tool.meta, **tool.kwargs)
+        for resource in extension.resources():
+            self.add_resource(resource.resource)
 
     def _announce_changes(self) -> None:
         self._tool_manager.changed = partial(self._changes.changed, ToolsListChanged())

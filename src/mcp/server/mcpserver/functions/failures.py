@@ -1,11 +1,12 @@
 """What is told of a call that failed."""
 
+import anyio
 from pydantic import ValidationError
 
-from mcp.engine.isolation import HandlerExit
+from mcp.engine.backend import asyncio_task, cancelled_itself
 from mcp.shared.exceptions import MCPError
 
-__all__ = ["argument_problems", "innermost_error", "protocol_error", "reason"]
+__all__ = ["argument_problems", "innermost_error", "is_own_exit", "protocol_error", "reason"]
 
 
 def innermost_error(error: Exception) -> Exception:
@@ -40,13 +41,24 @@ def _problem(kind: str, place: tuple[int | str, ...], message: str) -> str:
 
 
 def reason(failure: BaseException) -> str:
-    """What an exception says, in one text: of a group what its members say, of an exit which one it was."""
+    """What an exception says, in one text: of a group what its members say, and which one it was if it is silent."""
     members = _members(failure)
     if members:
         return "; ".join(dict.fromkeys(map(reason, members)))
-    if isinstance(failure, HandlerExit) and failure.__cause__ is not None:
-        return f"{failure}: {text}" if (text := str(failure.__cause__)) else str(failure)
-    return str(failure) or type(failure).__name__
+    text = str(failure)
+    if isinstance(failure, Exception) and text:
+        return text
+    return f"{type(failure).__name__}: {text}" if text else type(failure).__name__
+
+
+def is_own_exit(exit_: BaseException) -> bool:
+    """Whether a function exits or cancels itself, and nobody ends it from outside. In doubt it is not."""
+    members = _members(exit_)
+    if members:
+        return all(isinstance(member, Exception) or is_own_exit(member) for member in members)
+    if isinstance(exit_, SystemExit):
+        return True
+    return isinstance(exit_, anyio.get_cancelled_exc_class()) and cancelled_itself(asyncio_task(), 0)
 
 
 def protocol_error(failure: BaseException) -> MCPError | None:

@@ -68,7 +68,9 @@ class Signature:
             signature = inspect.signature(function, **_LAZILY)
         except (ValueError, TypeError) as error:
             raise InvalidSignature(f"Function {self.name}: its signature cannot be read: {error}") from error
-        self.returns: Any = signature.return_annotation
+        core = innermost(function)
+        # What makes an object of a class returns nothing, and says so in some classes.
+        self.returns: Any = core if isinstance(core, type) else signature.return_annotation
         self.scope = Scope(function)
         self.extras: Parameter | None = None
         self._star: Parameter | None = None
@@ -88,7 +90,10 @@ class Signature:
     @property
     def docstring(self) -> str:
         """The docstring without the indentation of the code; "" without one."""
-        return inspect.getdoc(self.function) or ""
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = cast("Callable[..., Any]", function.func)
+        return inspect.getdoc(function) or ""
 
     def check(self) -> None:
         """Refuses what can be called only in Python.

@@ -7,7 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic_core import ValidationError
 from typing_extensions import Self
 
-from mcp.server.mcpserver.functions.failures import argument_problems, innermost_error
+from mcp.engine.isolation import contained
+from mcp.server.mcpserver.edits import EditedInPlace
+from mcp.server.mcpserver.functions.failures import argument_problems, protocol_error
 from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
 from mcp.server.mcpserver.late import LateModel
 from mcp.server.mcpserver.prompts.messages import (
@@ -70,7 +72,7 @@ class PromptArgument(BaseModel):
     required: bool = False
 
 
-class Prompt(LateModel):
+class Prompt(LateModel, EditedInPlace):
     """Messages that a function makes, by what the user filled in.
 
     Attributes:
@@ -171,15 +173,18 @@ class Prompt(LateModel):
             ValueError: The function failed with an exception of another kind, or returned what is no message.
         """
         try:
-            given = self._validated(arguments or {})
-            injected = inject_context(self.fn, {}, context, self.context_kwarg)
-            result = await self._metadata.call_fn(self.fn, self._is_async, given, injected)
-            return result if isinstance(result, InputRequiredResult) else await messages_of(result)
+            return await contained(self._call, arguments or {}, context)
         except Exception as error:
-            cause = innermost_error(error)
-            if isinstance(cause, MCPError):
-                raise cause  # noqa: B904
-            raise ValueError(f"Error rendering prompt {self.name}") from cause
+            failure = protocol_error(error) or ValueError(f"Error rendering prompt {self.name}")
+            raise failure from (failure.__cause__ if failure is error else error)
+
+    async def _call(
+        self, arguments: dict[str, Any], context: "Context[Any, Any]"
+    ) -> list[Message] | InputRequiredResult:
+        given = self._validated(arguments)
+        injected = inject_context(self.fn, {}, context, self.context_kwarg)
+        result = await self._metadata.call_fn(self.fn, self._is_async, given, injected)
+        return result if isinstance(result, InputRequiredResult) else await messages_of(result)
 
     def _validated(self, arguments: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -3,19 +3,21 @@
 import abc
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
+from mcp.engine.isolation import contained
 from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver.edits import EditedInPlace
 from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
-from mcp.server.mcpserver.functions.failures import innermost_error
+from mcp.server.mcpserver.functions.failures import innermost_error, protocol_error
 from mcp.shared.exceptions import MCPError
 from mcp.types.base import Icon, Uri
 from mcp.types.content import Annotations
 
-__all__ = ["Annotations", "Icon", "Resource", "sendable"]
+__all__ = ["Annotations", "Icon", "Resource", "failure_of", "sendable"]
 
 
-class Resource(BaseModel, abc.ABC):
+class Resource(EditedInPlace, abc.ABC):
     """Something that clients read by its URI. Subclasses say how, in `read`.
 
     Attributes:
@@ -72,12 +74,10 @@ class Resource(BaseModel, abc.ABC):
             MCPError: The resource raised it, as the answer to the client.
         """
         try:
-            return self._contents_of(await self._value())
+            return self._contents_of(await contained(self._value))
         except Exception as error:
-            cause = innermost_error(error)
-            if isinstance(cause, (MCPError, ResourceError)):
-                raise cause  # noqa: B904
-            raise UnexpectedResourceError(f"Error reading resource {self.uri}") from cause
+            failure = failure_of(error, f"Error reading resource {self.uri}")
+            raise failure from (failure.__cause__ if failure is error else error)
 
     async def _value(self) -> Any:
         return await self.read()
@@ -86,6 +86,17 @@ class Resource(BaseModel, abc.ABC):
         if not isinstance(value, (str, bytes)):
             raise TypeError(f"{type(self).__name__}.read() must return str or bytes, not {type(value).__name__}")
         return [ReadResourceContents(sendable(value), self.mime_type, self.meta)]
+
+
+def failure_of(error: Exception, summary: str) -> Exception:
+    """What is raised in place of what a resource raised: that itself if it is meant for the client.
+
+    Args:
+        error: What it raised, or a group of that.
+        summary: What the client is told of anything else.
+    """
+    meant = protocol_error(error) or innermost_error(error)
+    return meant if isinstance(meant, (MCPError, ResourceError)) else UnexpectedResourceError(summary)
 
 
 def sendable(content: str | bytes) -> str | bytes:

@@ -7,11 +7,13 @@ from pydantic import ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic_core import ValidationError
 from typing_extensions import Self
 
+from mcp.engine.isolation import contained
+from mcp.server.mcpserver.edits import EditedInPlace
 from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
-from mcp.server.mcpserver.functions.failures import argument_problems, innermost_error
+from mcp.server.mcpserver.functions.failures import argument_problems
 from mcp.server.mcpserver.functions.signature import MISSING, Signature, is_async_callable
 from mcp.server.mcpserver.late import LateModel
-from mcp.server.mcpserver.resources.base import Resource
+from mcp.server.mcpserver.resources.base import Resource, failure_of
 from mcp.server.mcpserver.resources.functions import FunctionResource, name_for
 from mcp.server.mcpserver.resources.security import DEFAULT_RESOURCE_SECURITY, ResourceSecurity, ResourceSecurityError
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter, inject_context
@@ -50,7 +52,7 @@ __all__ = [
 ]
 
 
-class ResourceTemplate(LateModel):
+class ResourceTemplate(LateModel, EditedInPlace):
     """Resources that one function makes, by what their URIs say.
 
     Attributes:
@@ -200,14 +202,10 @@ class ResourceTemplate(LateModel):
             ResourceError: The function raised it, or, as `UnexpectedResourceError`, an exception of another kind.
         """
         try:
-            arguments = self._arguments(uri, params)
-            injected = inject_context(self.fn, {}, context, self.context_kwarg)
-            result = await self._metadata.call_fn(self.fn, self._is_async, arguments, injected)
+            result = await contained(self._call, uri, params, context)
         except Exception as error:
-            cause = innermost_error(error)
-            if isinstance(cause, (MCPError, ResourceError)):
-                raise cause  # noqa: B904
-            raise UnexpectedResourceError(f"Error creating resource from template {uri}") from cause
+            failure = failure_of(error, f"Error creating resource from template {uri}")
+            raise failure from (failure.__cause__ if failure is error else error)
         if isinstance(result, InputRequiredResult):
             return result
 
@@ -225,6 +223,11 @@ class ResourceTemplate(LateModel):
             meta=self.meta,
             fn=returned,
         )
+
+    async def _call(self, uri: str, params: dict[str, Any], context: "Context[Any, Any]") -> Any:
+        arguments = self._arguments(uri, params)
+        injected = inject_context(self.fn, {}, context, self.context_kwarg)
+        return await self._metadata.call_fn(self.fn, self._is_async, arguments, injected)
 
     def _arguments(self, uri: str, params: dict[str, Any]) -> dict[str, Any]:
         try:

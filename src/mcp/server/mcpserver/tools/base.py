@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from mcp.engine.isolation import contained
 from mcp.protocol.param_headers import find_invalid
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
-from mcp.server.mcpserver.functions.failures import protocol_error, reason
+from mcp.server.mcpserver.functions.failures import is_own_exit, protocol_error, reason
 from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
 from mcp.server.mcpserver.late import LateModel
-from mcp.server.mcpserver.resolve import build_resolver_plans, find_resolved_parameters, resolve_arguments
+from mcp.server.mcpserver.resolve import (
+    build_resolver_plans,
+    find_resolved_parameters,
+    resolve_arguments,
+    returns_input_required,
+)
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
+from mcp.shared.exceptions import MCPError
 from mcp.shared.tool_name_validation import validate_and_warn_tool_name
 from mcp.types.base import Icon
 from mcp.types.input_required import InputRequiredResult
@@ -136,6 +141,8 @@ class Tool(LateModel):
         validate_and_warn_tool_name(name)
         context_kwarg = context_kwarg or find_context_parameter(fn)
         resolved = find_resolved_parameters(fn)
+        if resolved and returns_input_required(fn):
+            raise _asks_twice(name)
         skip = [*resolved, *([] if context_kwarg is None else [context_kwarg])]
         metadata = func_metadata(fn, skip, structured_output, unknown_arguments)
         return cls.model_construct(
@@ -167,11 +174,15 @@ class Tool(LateModel):
             MCPError: The function raised it.
         """
         try:
-            return await contained(partial(self._call, arguments, context, convert_result))
-        except Exception as failure:
+            return await self._call(arguments, context, convert_result)
+        except MCPError:
+            raise
+        except BaseException as failure:
+            if not isinstance(failure, Exception) and not is_own_exit(failure):
+                raise
             error = protocol_error(failure)
             if error is not None:
-                raise error from failure.__cause__ if error is failure else failure
+                raise error from failure
             kind = ToolError if isinstance(failure, (ToolError, ValidationError)) else UnexpectedToolError
             raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
 
@@ -187,11 +198,20 @@ class Tool(LateModel):
                 return resolved
             direct.update(resolved)
         result = await metadata.call_fn(self.fn, self.is_async, given, direct)
+        if self.resolved_params and isinstance(result, InputRequiredResult):
+            raise _asks_twice(self.name)
         return metadata.convert_result(result) if convert_result else result
 
 
 def _names(fn: Callable[..., Any]) -> set[str]:
     return set(Signature(fn).parameters)
+
+
+def _asks_twice(name: str) -> InvalidSignature:
+    return InvalidSignature(
+        f"Tool {name!r} has Resolve(...) parameters, and returns an InputRequiredResult: the questions of a call are "
+        "asked by its resolvers or by the function itself, since each would take the request state of the other"
+    )
 
 
 def _description(fn: Callable[..., Any]) -> str:

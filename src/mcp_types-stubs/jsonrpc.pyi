@@ -1,0 +1,1 @@
+from mcp.types.jsonrpc import *

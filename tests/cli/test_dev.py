@@ -1,0 +1,56 @@
+"""`mcp dev FILE`: the command that it becomes, with scripts in the place of Node.js, npx and uv."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from commands import COMMAND, executable, mcp, program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand for the other programs")
+
+SHOW = 'for argument; do echo "$argument"; done\nexit 7'
+
+
+def test_it_becomes_the_inspector_around_uv(tmp_path: Path) -> None:
+    file, tools = program(tmp_path), tmp_path / "bin"
+    for name, script in {"npx": SHOW, "uv": "", "node": ""}.items():
+        executable(tools, name, script)
+    code, out, err = mcp(
+        "dev", "server.py", "--with", "numpy", "--with", "pandas", "-e", ".", cwd=tmp_path, PATH=str(tools)
+    )
+    uv, pinned = str(tools / "uv"), f"mcp[cli]=={version('mcp')}"
+    packages = ["--with", pinned, "--with", "pandas", "--with", "numpy", "--with-editable", str(tmp_path)]
+    assert out.split() == ["@modelcontextprotocol/inspector", uv, "run", *packages, "mcp", "run", str(file)]
+    assert (code, err) == (7, "")
+
+
+def test_a_signal_reaches_the_inspector(tmp_path: Path) -> None:
+    file, tools = program(tmp_path), tmp_path / "bin"
+    executable(tools, "npx", "trap 'exit 9' TERM\necho ready\nwhile :; do /bin/sleep 0.05; done")
+    for name in ("node", "uv"):
+        executable(tools, name, "")
+    command = [COMMAND, "dev", str(file)]
+    with subprocess.Popen(command, env={**os.environ, "PATH": str(tools)}, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 9
+
+
+def test_each_program_that_is_missing_is_named(tmp_path: Path) -> None:
+    file, tools = program(tmp_path), tmp_path / "bin"
+    executable(tools, "node", "")
+    code, out, err = mcp("dev", str(file), cwd=tmp_path, PATH=str(tools))
+    assert (code, out) == (1, "")
+    assert [line.partition(":")[0].strip() for line in err.splitlines()[1:]] == ["npx", "uv"]
+
+
+def test_a_server_that_cannot_be_loaded_is_refused_first(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import nowhere_to_be_found", encoding="utf-8")
+    code, _, err = mcp("dev", "broken.py", cwd=tmp_path)
+    assert code == 1
+    assert err.rstrip().endswith("ModuleNotFoundError: No module named 'nowhere_to_be_found'")

@@ -426,7 +426,14 @@ async def _(program: ModuleType) -> object:
 
 # docs/protocol-versions.md
 
-for number, lines in (("1", "2026-07-28\n"), ("2", "2025-11-25\n"), ("3", "2026-07-28\n"), ("4", "2026-07-28\nBookshop\n")):  # fmt: skip
+PRINTED = {"1": "2026-07-28
+", "2": "2025-11-25
+", "3": "2026-07-28
+", "4": "2026-07-28
+Bookshop
+"}
+
+for number, lines in PRINTED.items():
 
     @states(f"protocol_versions/tutorial00{number}", "main() prints", lines)
     async def _(program: ModuleType) -> object:

@@ -305,11 +305,13 @@ async def list_roots(context: ClientRequestContext) -> ListRootsResult:
     return ListRootsResult(roots=[Root(uri="file:///srv/catalog")])  # pyright: ignore
 
 
-CLIENT_ASKED = (
-    ("dependencies/tutorial004", "recommend_book", {"genre": "poetry"}, "Today's poetry pick: 50: Suggest one poetry book title. Answer with the title only."),
-    ("sampling_and_roots/tutorial001", "blurb", {"title": "Dune"}, "60: Write a one-sentence blurb for the book 'Dune'."),
+PICK = "Today's poetry pick: 50: Suggest one poetry book title. Answer with the title only."
+BLURB = "60: Write a one-sentence blurb for the book 'Dune'."
+CLIENT_ASKED: tuple[tuple[str, str, dict[str, Any], str], ...] = (
+    ("dependencies/tutorial004", "recommend_book", {"genre": "poetry"}, PICK),
+    ("sampling_and_roots/tutorial001", "blurb", {"title": "Dune"}, BLURB),
     ("sampling_and_roots/tutorial002", "catalog_folder", {}, "file:///srv/catalog"),
-)  # fmt: skip
+)
 
 for name, tool, arguments, answer in CLIENT_ASKED:
 
@@ -757,11 +759,15 @@ async def _(program: ModuleType) -> object:
         return await error_of(client.call_tool("issue_card"))
 
 
-DECLARED = (
-    ({"elicitation_callback": answering("cancel")}, ["elicitation"]),
-    ({"elicitation_callback": answering("cancel"), "sampling_callback": sample, "list_roots_callback": list_roots}, ["elicitation", "sampling", "roots"]),
+ELICITATION = {"elicitation_callback": answering("cancel")}
+DECLARED: tuple[tuple[dict[str, Any], list[str]], ...] = (
+    (ELICITATION, ["elicitation"]),
+    (
+        {**ELICITATION, "sampling_callback": sample, "list_roots_callback": list_roots},
+        ["elicitation", "sampling", "roots"],
+    ),
     ({}, []),
-)  # fmt: skip
+)
 
 for options, features in DECLARED:
 

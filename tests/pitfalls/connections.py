@@ -82,6 +82,12 @@ def only_text(result: types.CallToolResult) -> str:
     return block.text
 
 
+def only_message(result: types.GetPromptResult) -> str:
+    [message] = result.messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
 async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
     """Waits for what nothing reports."""
     with anyio.fail_after(SECONDS_OF_PATIENCE):

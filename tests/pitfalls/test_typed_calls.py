@@ -26,8 +26,7 @@ asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 # B13
 
 
-@pytest.mark.parametrize("tool", ["count", "count_in_a_thread"])
-async def test_b13_a_hundred_progress_reports_and_then_the_result(tool: str, transport: Transport, mode: str) -> None:
+async def test_b13_a_hundred_progress_reports_and_then_the_result(transport: Transport, mode: str) -> None:
     """Sending progress wedged the reply."""
     seen: list[float] = []
 
@@ -36,10 +35,12 @@ async def test_b13_a_hundred_progress_reports_and_then_the_result(tool: str, tra
 
     async with connected(transport, "typed", mode=mode) as client:
         with anyio.fail_after(SECONDS_OF_PATIENCE):
-            result = await client.call_tool(tool, {"to": 100}, progress_callback=progress)
-            assert result.structured_content == {"result": 100}
-            await text_of(client, "echo", text="next")
-    assert seen == [float(number + 1) for number in range(100)]
+            for tool in ("count", "count_in_a_thread"):
+                seen.clear()
+                result = await client.call_tool(tool, {"to": 100}, progress_callback=progress)
+                assert result.structured_content == {"result": 100}
+                await text_of(client, "echo", text="next")
+                assert seen == [float(number + 1) for number in range(100)]
 
 
 # B42, B95
@@ -148,14 +149,17 @@ def _contexts() -> int:
 # B64
 
 
-@pytest.mark.parametrize("arguments", ["{}", [], 1, "text"])
-async def test_b64_malformed_arguments_fail_alone(arguments: Any, transport: Transport, mode: str) -> None:
+async def test_b64_malformed_arguments_fail_alone(transport: Transport, mode: str) -> None:
     """Arguments that are no object broke the server until it was started again."""
+    malformed: list[Any] = ["{}", [], 1, "text"]
     async with connected(transport, "typed", mode=mode) as client:
-        request: dict[str, Any] = {"method": "tools/call", "params": {"name": "echo", "arguments": arguments}}
-        with pytest.raises((MCPError, ValueError)):
-            await client.session.send_request(types.CallToolRequest.model_validate(request), types.CallToolResult)
-        assert await text_of(client, "echo", text="next") == "next"
+        for arguments in malformed:
+            params = types.CallToolRequestParams.model_construct(name="echo", arguments=arguments)
+            request = types.CallToolRequest.model_construct(method="tools/call", params=params)
+            with pytest.warns(UserWarning, match="serializ"), pytest.raises(MCPError) as caught:
+                await client.session.send_request(request, types.CallToolResult)
+            assert caught.value.code == -32602
+            assert await text_of(client, "echo", text="next") == "next"
 
 
 # B67
@@ -164,11 +168,12 @@ async def test_b64_malformed_arguments_fail_alone(arguments: Any, transport: Tra
 @asynccontextmanager
 async def marked(url: str, mark: str, mode: str) -> AsyncGenerator[Client, None]:
     """A client whose requests all carry a header."""
-    async with (
-        httpx2.AsyncClient(headers={"x-mark": mark}, timeout=SECONDS_OF_PATIENCE, trust_env=False) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
-    ):
-        yield client
+    http = httpx2.AsyncClient(headers={"x-mark": mark}, timeout=SECONDS_OF_PATIENCE, trust_env=False)
+    try:
+        async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+            yield client
+    finally:
+        await http.aclose()
 
 
 async def test_b67_what_a_tool_sees_is_of_its_own_request(mode: str) -> None:
@@ -190,10 +195,13 @@ async def test_b67_what_a_tool_sees_is_of_its_own_request(mode: str) -> None:
                     group.start_soon(call, "request_of_a_thread" if number % 5 == 0 else "request_of", number)
 
     with over_http(mcp.streamable_http_app()) as url:
-        async with marked(url, "ann", mode) as ann, marked(url, "bob", mode) as bob:
-            async with anyio.create_task_group() as group:
-                group.start_soon(calls, ann, "ann")
-                group.start_soon(calls, bob, "bob")
+        async with (
+            marked(url, "ann", mode) as ann,
+            marked(url, "bob", mode) as bob,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(calls, ann, "ann")
+            group.start_soon(calls, bob, "bob")
     # Each client numbers its requests.
     assert len(set(ids)) == len(ids) == 1000
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import mcp.mcp_types  # noqa: F401  (takes the name mcp_types)
+import mcp.mcp_types  # noqa: F401  # pyright: ignore[reportUnusedImport]  (takes the name mcp_types)
 from mcp.lazy import lazy_exports
 
 if TYPE_CHECKING:

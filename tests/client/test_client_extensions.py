@@ -265,12 +265,13 @@ async def test_a_malformed_one_is_dropped_with_a_warning(caplog: pytest.LogCaptu
 
 async def test_one_without_params_is_checked_as_if_they_were_empty(caplog: pytest.LogCaptureFixture) -> None:
     hours = shop.Hours()
+    no_tools: dict[str, Any] = {"tools": []}
     with Peer() as peer:
         async with ClientSession(peer.read, peer.write, notification_bindings=hours.notifications()) as session:
             await peer.say(JSONRPCNotification(jsonrpc="2.0", method=shop.OPENED))
             await peer.say(JSONRPCNotification(jsonrpc="2.0", method=shop.OPENED, params={"hour": 6}))
             async with anyio.create_task_group() as group:
-                group.start_soon(answer, peer, {"tools": []})
+                group.start_soon(answer, peer, no_tools)
                 await session.list_tools()
     assert hours.heard == [shop.Opened(hour=6)]
     assert "dropped a malformed com.example/opened" in caplog.text

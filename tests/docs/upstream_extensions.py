@@ -6,7 +6,7 @@ import logging
 from types import ModuleType
 from typing import Any
 
-from upstream_programs import error_of, states, texts
+from upstream_statements import error_of, states, texts
 
 from mcp import Client, MCPError
 from mcp.client import advertise
@@ -89,7 +89,7 @@ async def _(program: ModuleType) -> object:
 async def _(program: ModuleType) -> object:
     seen: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: seen.append(record.getMessage())
     program.logger.addHandler(handler)
     program.logger.setLevel(logging.INFO)
     async with Client(program.mcp) as client:
@@ -148,7 +148,7 @@ async def _(program: ModuleType) -> object:
     return [uri, content.mime_type, getattr(content, "text", None) == program.CLOCK_HTML]
 
 
-DASHBOARD = {
+DASHBOARD: dict[str, Any] = {
     "csp": {"connectDomains": ["https://api.example.com"]},
     "permissions": {"clipboardWrite": {}},
     "domain": "dashboard.example.com",

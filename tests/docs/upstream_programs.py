@@ -1,84 +1,34 @@
-"""What the documentation's pages say about their example programs, as checks.
-
-A check observes one thing a page states and returns it. The statement holds if what was seen equals what was
-expected. To cover another program, add a function with the `states` decorator.
-"""
+"""What the documentation's pages say about their low-level servers, and about pages and caches of listings."""
 
 import asyncio
-import contextlib
 import dataclasses
-import importlib
-import io
 import json
 import logging
-import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 from typing import Any, Literal
 
 import anyio
 from pydantic import BaseModel
+from upstream_statements import (
+    REFUSED,
+    anew,
+    call,
+    error_of,
+    exported,
+    failed_call,
+    listing,
+    printed,
+    printed_by,
+    resource,
+    states,
+    texts,
+)
 
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ResourceUpdated
 from mcp.server import Server
-from mcp.types import CallToolResult, ListToolsResult, Request, TextResourceContents
-
-Observe = Callable[[ModuleType], Coroutine[Any, Any, object]]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One thing a page says: `observe` runs the program and must return `expected`."""
-
-    program: str
-    words: str
-    expected: object
-    observe: Observe
-
-
-STATEMENTS: list[Statement] = []
-
-
-def states(program: str, words: str, expected: object) -> Callable[[Observe], Observe]:
-    """Registers the decorated function as the check of a statement about `program`, a path without suffix."""
-
-    def register(observe: Observe) -> Observe:
-        STATEMENTS.append(Statement(program, words, expected, observe))
-        return observe
-
-    return register
-
-
-def texts(result: CallToolResult) -> list[str]:
-    return [block.text if block.type == "text" else block.type for block in result.content]
-
-
-async def call(program: ModuleType, name: str, **arguments: object) -> CallToolResult:
-    async with Client(program.server) as client:
-        return await client.call_tool(name, arguments)
-
-
-async def failed_call(program: ModuleType, name: str, **arguments: object) -> str | tuple[int, str]:
-    async with Client(program.server) as client:
-        return await error_of(client.call_tool(name, arguments))
-
-
-async def listing(program: ModuleType) -> ListToolsResult:
-    async with Client(program.server) as client:
-        return await client.list_tools()
-
-
-async def error_of(awaitable: Awaitable[object]) -> str | tuple[int, str]:
-    """The error of a call: code and message of a protocol error, type and text of any other."""
-    try:
-        return f"no error: {await awaitable!r}"
-    except MCPError as error:
-        return error.code, error.message
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
+from mcp.types import CallToolResult, Request, TextResourceContents
 
 # docs/advanced/low-level-server.md
 
@@ -233,20 +183,8 @@ async def _(program: ModuleType) -> object:
 # docs/servers/uri-templates.md
 
 
-async def resource(program: ModuleType, uri: str) -> object:
-    """The text that a program serves at a URI, or the error it answers with."""
-    async with Client(program.server) as client:
-        try:
-            [contents] = (await client.read_resource(uri)).contents
-        except MCPError as error:
-            return error.code, error.message
-    assert isinstance(contents, TextResourceContents)
-    return contents.text
-
-
 SHOP = "uri_templates/tutorial004"
 MANUALS = "uri_templates/tutorial005"
-REFUSED = (-32603, "Internal server error")
 
 
 @states(SHOP, "the list tells what is available", ["config://shop", "status://health"])
@@ -388,20 +326,6 @@ async def _(program: ModuleType) -> object:
 # docs/run/opentelemetry.md. Its program needs MCPServer; what it says of the low-level server, this one shows.
 
 
-def exported() -> Callable[[], list[tuple[str, str, dict[str, object]]]]:
-    """Installs a tracer provider; gives what it has exported: kind, name and attributes of each span."""
-    from opentelemetry import trace
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace._TRACER_PROVIDER = provider
-    return lambda: [(span.kind.name, span.name, dict(span.attributes or {})) for span in exporter.get_finished_spans()]
-
-
 @states(
     "middleware/tutorial001",
     "a call is a SERVER span with the GenAI attributes",
@@ -508,9 +432,7 @@ async def _(program: ModuleType) -> object:
 
 @states("pagination/tutorial002", "main() prints", "100 resources\n")
 async def _(program: ModuleType) -> object:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        await program.main()
-    return printed.getvalue()
+    return await printed(program.main())
 
 
 # docs/client/caching.md
@@ -524,9 +446,7 @@ async def _(program: ModuleType) -> object:
 
 @states("caching/tutorial003", "main() prints", "4 calls, 3 fetches\n")
 async def _(program: ModuleType) -> object:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        await program.main()
-    return printed.getvalue()
+    return await printed(program.main())
 
 
 # docs/handlers/subscriptions.md, docs/client/subscriptions.md
@@ -534,22 +454,8 @@ async def _(program: ModuleType) -> object:
 SPRINT_BOARD = "subscriptions/tutorial002"
 
 
-def anew(program: str) -> ModuleType:
-    """Another program: a server that the pages' clients are run against here."""
-    name = f"upstream.{program.replace('/', '.')}"
-    sys.modules.pop(name, None)
-    return importlib.import_module(name)
-
-
 def sprint_board() -> ModuleType:
     return anew(SPRINT_BOARD)
-
-
-async def printed_by(call: Callable[[Client], Awaitable[object]], server: Server) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        async with Client(server) as client:
-            await call(client)
-    return printed.getvalue()
 
 
 @states(SPRINT_BOARD, "the handler's own bus reaches the stream that named the URI", ["board://sprint", "[x] design"])

@@ -1,12 +1,12 @@
 """What docs/handlers/multi-round-trip.md says about its programs, as checks.
 
-Its programs 004 and 005 need MCPServer, and so do those of docs/run/deploy.md.
+Its programs 004 and 005 need MCPServer: those are in `upstream_asking`.
 """
 
 from types import ModuleType
 from typing import Any
 
-from upstream_programs import anew, error_of, states, texts
+from upstream_statements import anew, error_of, states, texts
 
 from mcp import Client
 from mcp.server import Server

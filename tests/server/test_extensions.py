@@ -59,7 +59,7 @@ class Given(Extension):
     def __init__(self, *methods: MethodBinding, identifier: Any = SEARCH, settings: Any = None) -> None:
         self.identifier = identifier
         self._methods = methods
-        self._settings = {} if settings is None else settings
+        self._settings: Any = {} if settings is None else settings
 
     def settings(self) -> dict[str, Any]:
         return self._settings

@@ -142,6 +142,12 @@ def test_a_type_that_does_not_exist_yet_is_refused_rather_than_shown_to_clients(
     assert "the name 'NotDefinedYet' is not defined" in refusal_of(tool)
 
 
+def test_an_annotation_that_means_nothing_is_refused() -> None:
+    def tool(cost: "int +") -> None: ...  # noqa: F722  # pyright: ignore
+
+    assert "no Python expression" in refusal_of(tool)
+
+
 # Resolvers.
 
 

@@ -75,7 +75,7 @@ class Given(ClientExtension):
     ) -> None:
         self.identifier = identifier
         self._parts = claims, notifications
-        self._settings = {} if settings is None else settings
+        self._settings: Any = {} if settings is None else settings
 
     def settings(self) -> dict[str, Any]:
         return self._settings
@@ -91,7 +91,8 @@ class Given(ClientExtension):
 
 
 def claim(**changes: Any) -> ResultClaim[Any]:
-    return ResultClaim(**{"result_type": "receipt", "model": Receipt, "resolve": resolve, **changes})
+    arguments: dict[str, Any] = {"result_type": "receipt", "model": Receipt, "resolve": resolve, **changes}
+    return ResultClaim[Any](**arguments)
 
 
 def test_a_claim_is_for_tool_calls_in_every_revision_that_has_kinds_of_results() -> None:
@@ -229,7 +230,7 @@ def test_extensions_fold_into_what_a_session_takes() -> None:
     assert folded.claims == {"com.example/a": (RECEIPTS, VOUCHERS)}
     assert folded.bindings == (NOTES,)
     assert folded.by_model == {Receipt: RECEIPTS, Voucher: VOUCHERS}
-    for nothing in (None, []):
+    for nothing in (None, ()):
         folded = fold_extensions(nothing)
         assert (folded.ad, folded.claims, folded.bindings, folded.by_model) == (None, None, None, {})
 

@@ -13,6 +13,7 @@ from mcp.types.jsonrpc import INVALID_REQUEST
 
 __all__ = [
     "READ_TIMEOUT",
+    "TIMEOUT",
     "create_mcp_http_client",
     "discard",
     "get_events",
@@ -27,7 +28,10 @@ __all__ = [
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which our own client gives an answer up; a server may hold a stream open for long."""
 
-_TIMEOUT = httpx2.Timeout(30.0, read=READ_TIMEOUT)
+TIMEOUT = 30.0
+"""Seconds that connecting, a write, and the wait for a free connection may take."""
+
+_TIMEOUTS = httpx2.Timeout(TIMEOUT, read=READ_TIMEOUT)
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=32, keepalive_expiry=30.0)
 _MAX_REDIRECTS = 5
 
@@ -70,7 +74,7 @@ def _create(
 ) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         headers=headers,
-        timeout=_TIMEOUT if timeout is None else timeout,
+        timeout=_TIMEOUTS if timeout is None else timeout,
         auth=auth,
         limits=_LIMITS,
         follow_redirects=True,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 if TYPE_CHECKING:
     from mcp import types
     from mcp.client.caching import CacheConfig
+    from mcp.client.callbacks import MessageHandlerFnT
     from mcp.client.response_cache import ClientResponseCache
+    from mcp.client.session import IncomingMessage
 
-__all__ = ["DEFAULT_CACHE", "LateCache", "check_cache", "open_cache"]
+__all__ = ["DEFAULT_CACHE", "LateCache", "check_cache", "evicting_message_handler", "open_cache"]
 
 
 class _DefaultCache:
@@ -154,3 +156,20 @@ class LateCache:
             self._generation -= 1
         if self._cache is not None:
             await self._cache.on_notification(method, params)
+
+
+def evicting_message_handler(cache: ClientResponseCache, user_handler: MessageHandlerFnT | None) -> MessageHandlerFnT:
+    """A message handler that shows each notification to a cache first, for a session that has none of its own.
+
+    Args:
+        cache: Forgets what a notification says has changed.
+        user_handler: Gets every message afterwards.
+    """
+
+    async def handle(message: IncomingMessage) -> None:
+        if not isinstance(message, Exception):
+            await cache.evict_for_notification(message)
+        if user_handler is not None:
+            await user_handler(message)
+
+    return handle

@@ -28,6 +28,7 @@ from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
 from mcp.engine.supervisor import Held
+from mcp.lazy import lazy_exports
 from mcp.shared._checks import check_whole
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -367,3 +368,14 @@ def _check_mode(mode: str) -> None:
         return
     hint = f" ({mode!r} is a handshake-era version; use mode='legacy')" if mode in HANDSHAKE_PROTOCOL_VERSIONS else ""
     raise ValueError(f"mode must be 'legacy', 'auto', or one of {list(MODERN_PROTOCOL_VERSIONS)}; got {mode!r}{hint}")
+
+
+# Programs import these from here; the homes of the names are where these lead.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "_evicting_message_handler": "mcp.client.cache_setup:evicting_message_handler",
+        "_fold_extensions": "mcp.client.folding:fold_extensions",
+        "_synthesize_discover": "mcp.client.negotiation:presumed_discovery",
+    },
+)

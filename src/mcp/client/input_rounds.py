@@ -5,7 +5,9 @@ Specification: 2026-07-28, basic/patterns/mrtr.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel
@@ -15,11 +17,19 @@ from mcp.client.answers import CALLBACKS, checked_answer
 from mcp.client.callbacks import ClientRequestContext
 from mcp.engine.isolation import HandlerExit, contained
 from mcp.protocol.results import InvalidResultError
+from mcp.shared.exceptions import MCPError
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-__all__ = ["InputRequiredRoundsExceededError", "Try", "further_rounds", "in_rounds"]
+__all__ = [
+    "MOST_ROUNDS",
+    "InputRequiredRoundsExceededError",
+    "Try",
+    "driven_rounds",
+    "further_rounds",
+    "in_rounds",
+]
 
 ResultT_co = TypeVar("ResultT_co", bound=BaseModel, covariant=True)
 ResultT = TypeVar("ResultT", bound=BaseModel)
@@ -28,6 +38,10 @@ FIRST_PAUSE_SECONDS: Final = 0.05
 LONGEST_PAUSE_SECONDS: Final = 0.25
 MOST_AT_ONCE: Final = 100
 """How many questions of one round are answered at a time: how many there are is up to the server."""
+
+
+MOST_ROUNDS: Final = 10
+"""How often a server may ask by default before it answers."""
 
 
 class InputRequiredRoundsExceededError(RuntimeError):
@@ -55,6 +69,10 @@ class Try(Protocol[ResultT_co]):
             request_state: The state that it returned then.
         """
         ...
+
+
+Again: TypeAlias = "Callable[[types.InputResponses | None, str | None], Awaitable[ResultT | types.InputRequiredResult]]"
+Answer: TypeAlias = "Callable[[str, types.InputRequest], Awaitable[types.InputResponse | types.ErrorData]]"
 
 
 async def in_rounds(
@@ -95,27 +113,73 @@ async def further_rounds(
         asked: What the server needs.
         max_rounds: How often it may ask, this time included.
     """
+
+    async def again(
+        input_responses: types.InputResponses | None, request_state: str | None
+    ) -> ResultT | types.InputRequiredResult:
+        return await once(input_responses=input_responses, request_state=request_state)
+
+    return await _rounds(asked, partial(_answer, session), again, max_rounds)
+
+
+async def driven_rounds(
+    first: types.InputRequiredResult,
+    *,
+    dispatch: Answer,
+    retry: Again[ResultT],
+    max_rounds: int = MOST_ROUNDS,
+) -> ResultT:
+    """Makes a request again until there is a result, for whoever answers the questions without a session.
+
+    Args:
+        first: What the server asked for at first.
+        dispatch: Answers a question, given its key and itself; an `ErrorData` ends the request.
+        retry: Makes the request with the answers, if there were questions, and the server's state.
+        max_rounds: How often the server may ask.
+
+    Raises:
+        InputRequiredRoundsExceededError: It asked more often.
+        MCPError: An answer was an `ErrorData`.
+    """
+
+    async def answer(key: str, question: types.InputRequest) -> types.InputResponse:
+        answer = await dispatch(key, question)
+        if isinstance(answer, types.ErrorData):
+            raise MCPError.from_error_data(answer)
+        return answer
+
+    return await _rounds(first, answer, retry, max_rounds)
+
+
+async def _rounds(
+    asked: types.InputRequiredResult,
+    answer: Callable[[str, types.InputRequest], Awaitable[types.InputResponse]],
+    again: Again[ResultT],
+    max_rounds: int,
+) -> ResultT:
     pause = FIRST_PAUSE_SECONDS
     for _ in range(max_rounds):
         input_responses = None
         if asked.input_requests:
-            input_responses = await _answers(session, asked.input_requests)
+            input_responses = await _answers(answer, asked.input_requests)
         else:
             # "Not yet": asked again at once, a server that waits for something would be asked without rest.
             await anyio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
-        result = await once(input_responses=input_responses, request_state=asked.request_state)
+        result = await again(input_responses, asked.request_state)
         if not isinstance(result, types.InputRequiredResult):
             return result
         asked = result
     raise InputRequiredRoundsExceededError(max_rounds)
 
 
-async def _answers(session: ClientSession, questions: types.InputRequests) -> types.InputResponses:
+async def _answers(
+    answer_one: Callable[[str, types.InputRequest], Awaitable[types.InputResponse]], questions: types.InputRequests
+) -> types.InputResponses:
     """Answers the questions of a round at once; the first that fails ends the others, and is raised as it is."""
     if len(questions) == 1:
         [(key, question)] = questions.items()
-        return {key: await _answer(session, key, question)}
+        return {key: await answer_one(key, question)}
     answers: types.InputResponses = {}
     failures: list[Exception] = []
     waiting = iter(questions.items())
@@ -123,7 +187,7 @@ async def _answers(session: ClientSession, questions: types.InputRequests) -> ty
     async def answer() -> None:
         try:
             for key, question in waiting:
-                answers[key] = await _answer(session, key, question)
+                answers[key] = await answer_one(key, question)
         except Exception as failure:
             failures.append(failure)
             group.cancel_scope.cancel()

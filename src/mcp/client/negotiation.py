@@ -30,7 +30,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-__all__ = ["PROBE_SECONDS", "negotiate_auto", "settle_version"]
+__all__ = ["PROBE_SECONDS", "negotiate_auto", "presumed_discovery", "settle_version"]
 
 PROBE_SECONDS: Final = 2.0
 """How long a server on a pipe may be silent about `server/discover` before it is offered a handshake as well."""
@@ -61,7 +61,16 @@ async def settle_version(
     elif mode == "auto":
         await negotiate_auto(session, probe_seconds)
     else:
-        session.adopt(prior or types.DiscoverResult(supported_versions=[mode], capabilities=types.ServerCapabilities()))
+        session.adopt(prior or presumed_discovery(mode))
+
+
+def presumed_discovery(protocol_version: str) -> types.DiscoverResult:
+    """What is taken for granted of a server that was not asked: it speaks one revision.
+
+    Args:
+        protocol_version: That revision.
+    """
+    return types.DiscoverResult(supported_versions=[protocol_version], capabilities=types.ServerCapabilities())
 
 
 async def negotiate_auto(session: ClientSession, probe_seconds: float = PROBE_SECONDS) -> None:

@@ -8,12 +8,12 @@ handshake revisions over their connection. What a handler tells a client itself,
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 import anyio
@@ -118,6 +118,7 @@ class ListChanges:
                 yield
             finally:
                 self._servings.remove(serving)
+                serving.ended = True
 
     def handling(self) -> AbstractContextManager[None]:
         """The time of one handler, whose changes are told when it ends."""
@@ -161,7 +162,11 @@ class ListChanges:
 
 
 class _Serving:
-    """One lifespan of a server, in one event loop."""
+    """One lifespan of a server, in one event loop.
+
+    Attributes:
+        ended: Its tasks are being cancelled, and no new ones can begin.
+    """
 
     def __init__(
         self,
@@ -170,6 +175,7 @@ class _Serving:
         publish: Callable[[ServerEvent], Awaitable[None]] | None,
     ) -> None:
         self.thread = get_ident()
+        self.ended = False
         self._connections = connections
         self._spawner = spawner
         self._publish = publish
@@ -189,7 +195,7 @@ class _Serving:
 
     def later(self, settle: Callable[[], None]) -> None:
         """Calls `settle` after a while, if the event loop still serves then."""
-        self._soon(partial(self._spawner.spawn, _after, LONGEST_WAIT, settle))
+        self._soon(partial(self._spawn, _after, LONGEST_WAIT, settle))
 
     def _soon(self, call: Callable[[], object]) -> None:
         # An event loop that has ended has nobody to tell.
@@ -199,7 +205,11 @@ class _Serving:
     def _flush(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        self._spawner.spawn(self._announce, waiting)
+        self._spawn(self._announce, waiting)
+
+    def _spawn(self, function: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+        if not self.ended:
+            self._spawner.spawn(function, *args)
 
     async def _announce(self, waiting: dict[ListChange, set[object]]) -> None:
         for event, informed in waiting.items():

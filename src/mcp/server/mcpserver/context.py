@@ -56,6 +56,14 @@ class Context(InjectedContext, Generic[LifespanContextT, RequestT]):
         self._request_context = request_context
         self._mcp_server = mcp_server
         self._input_params = input_params
+        self.model_post_init(None)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Called when a context has been made. It does nothing; a subclass may.
+
+        Args:
+            context: None.
+        """
 
     @property
     def mcp_server(self) -> MCPServer[Any]:

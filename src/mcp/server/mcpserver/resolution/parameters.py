@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable
 from inspect import Parameter
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, DeclinedElicitation
@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.functions.signature import MISSING, Signature
 from mcp.server.mcpserver.resolution.markers import Resolve
 
-__all__ = ["find_resolved_parameters", "resolved_parameter", "returns_input_required"]
+__all__ = ["find_resolved_parameters", "resolved_parameter", "resolved_parameters", "returns_input_required"]
 
 
 def find_resolved_parameters(fn: Callable[..., Any]) -> dict[str, tuple[Resolve, bool]]:
@@ -27,7 +27,15 @@ def find_resolved_parameters(fn: Callable[..., Any]) -> dict[str, tuple[Resolve,
     Raises:
         InvalidSignature: A marker stands where it has no effect, or not alone; or the callable cannot be inspected.
     """
-    signature = Signature(fn)
+    return resolved_parameters(Signature(fn))
+
+
+def resolved_parameters(signature: Signature) -> dict[str, tuple[Resolve, bool]]:
+    """The same, where the signature has been read already.
+
+    Raises:
+        InvalidSignature: As `find_resolved_parameters` does.
+    """
     found: dict[str, tuple[Resolve, bool]] = {}
     for name, parameter in signature.parameters.items():
         resolved = resolved_parameter(signature, parameter)
@@ -42,6 +50,8 @@ def resolved_parameter(signature: Signature, parameter: Parameter) -> tuple[Reso
     Raises:
         InvalidSignature: As `find_resolved_parameters` does.
     """
+    if _is_class(parameter.annotation) and not isinstance(parameter.default, Resolve):
+        return None
     what = f"Parameter {parameter.name!r} of {signature.name!r}"
     if isinstance(parameter.default, Resolve):
         raise InvalidSignature(
@@ -65,13 +75,21 @@ def resolved_parameter(signature: Signature, parameter: Parameter) -> tuple[Reso
 _OUTCOMES = (AcceptedElicitation, DeclinedElicitation, CancelledElicitation)
 
 
+def _is_class(annotation: Any) -> bool:
+    # Python 3.10 takes `list[int]` for a class.
+    return isinstance(annotation, type) and not isinstance(annotation, GenericAlias)
+
+
 def _annotation(signature: Signature, parameter: Parameter) -> Any:
-    """The annotation; without one, or while a name in it does not exist yet, one that has nothing to resolve."""
+    """The annotation; while a name in it does not exist yet, one that has nothing to resolve."""
     annotation = parameter.annotation
-    if annotation is MISSING or isinstance(annotation, type):
-        return annotation
-    if not signature.resolves(annotation) and "Resolve(" not in repr(annotation):
-        return MISSING
+    try:
+        return signature.scope.evaluate(annotation)
+    except NameError:
+        if "Resolve(" not in repr(annotation):
+            return MISSING
+    except (AttributeError, SyntaxError, TypeError):
+        pass  # said in words below
     return signature.evaluate(annotation, f"parameter {parameter.name!r}")
 
 

@@ -1,0 +1,201 @@
+"""Extensions of an `MCPServer`: what it takes over of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from serving_http import served
+from wire import Context, send
+
+from mcp import Client, MCPError, types
+from mcp.client import advertise
+from mcp.server import MCPServer
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.extension import Extension, MethodBinding, ResourceBinding, ToolBinding
+from mcp.server.mcpserver import Context as ToolContext
+from mcp.server.mcpserver import require_client_extension
+from mcp.server.mcpserver.resources import TextResource
+from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
+
+pytestmark = pytest.mark.anyio
+
+STAMPS = "com.example/stamps"
+ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+def stamp(text: str, ctx: ToolContext) -> str:
+    """Stamps a text."""
+    return f"[{ctx.mcp_server.name}] {text}"
+
+
+def gated(ctx: ToolContext) -> str:
+    """Only for clients that know the extension."""
+    require_client_extension(ctx, STAMPS)
+    return "come in"
+
+
+class NumberParams(types.RequestParams):
+    n: int
+
+
+async def count(ctx: Context, params: NumberParams) -> dict[str, Any]:
+    return {"counted": params.n}
+
+
+class Stamps(Extension):
+    """One of everything."""
+
+    identifier = STAMPS
+
+    def settings(self) -> dict[str, Any]:
+        return {"sealed": True}
+
+    def tools(self) -> Sequence[ToolBinding]:
+        return [
+            ToolBinding(fn=stamp, meta={"k": 1}, kwargs={"title": "Stamp"}),
+            ToolBinding(fn=gated),
+        ]
+
+    def resources(self) -> Sequence[ResourceBinding]:
+        return [ResourceBinding(TextResource(uri="stamps://seal", text="a seal"))]
+
+    def methods(self) -> Sequence[MethodBinding]:
+        return [MethodBinding("com.example/stamps.count", NumberParams, count)]
+
+
+class Closing(Extension):
+    """Lets no call of one tool through."""
+
+    identifier = "com.example/closing"
+
+    def __init__(self, tool: str) -> None:
+        self._tool = tool
+
+    async def intercept_tool_call(
+        self, params: types.CallToolRequestParams, ctx: Context, call_next: CallNext
+    ) -> HandlerResult:
+        if params.name == self._tool:
+            raise MCPError(-32099, f"{params.name} is closed")
+        return await call_next(ctx)
+
+
+@ERAS
+async def test_what_an_extension_adds_is_served_like_the_servers_own(mode: str) -> None:
+    mcp = MCPServer("office", extensions=[Stamps()])
+
+    @mcp.tool()
+    def own() -> str:
+        return "own"
+
+    async with Client(mcp, mode=mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["stamp", "gated", "own"]
+        tool = (await client.list_tools()).tools[0]
+        assert (tool.title, tool.description, tool.meta) == ("Stamp", "Stamps a text.", {"k": 1})
+        assert list(tool.input_schema["properties"]) == ["text"]
+        result = await client.call_tool("stamp", {"text": "hello"})
+        assert result.content == [types.TextContent(text="[office] hello")]
+        [content] = (await client.read_resource("stamps://seal")).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert content.text == "a seal"
+        assert (await send(client, "com.example/stamps.count", {"n": 3}))["counted"] == 3
+
+
+async def test_over_http_as_well() -> None:
+    mcp = MCPServer("office", extensions=[Stamps(), Closing("stamp")])
+    with served(mcp) as url:  # pyright: ignore[reportArgumentType]
+        async with Client(url, extensions=[advertise(STAMPS)]) as client:
+            assert client.server_capabilities.extensions == {STAMPS: {"sealed": True}, "com.example/closing": {}}
+            assert (await send(client, "com.example/stamps.count", {"n": 3}))["counted"] == 3
+            assert (await client.call_tool("gated")).content == [types.TextContent(text="come in")]
+            with pytest.raises(MCPError, match=r"^stamp is closed$"):
+                await client.call_tool("stamp", {"text": "a"})
+
+
+@ERAS
+async def test_a_tool_may_ask_for_a_client_that_knows_the_extension(mode: str) -> None:
+    mcp = MCPServer("office", extensions=[Stamps()])
+    async with Client(mcp, mode=mode, extensions=[advertise(STAMPS)]) as client:
+        assert (await client.call_tool("gated")).content == [types.TextContent(text="come in")]
+    async with Client(mcp, mode=mode) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("gated")
+        assert raised.value.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+
+
+@ERAS
+async def test_an_interceptor_stands_around_tools_of_any_origin(mode: str) -> None:
+    mcp = MCPServer(
+        "office",
+        extensions=[
+            Closing("stamp"),
+            Stamps(),
+        ],
+    )
+    async with Client(mcp, mode=mode, extensions=[advertise(STAMPS)]) as client:
+        with pytest.raises(MCPError, match=r"^stamp is closed$"):
+            await client.call_tool("stamp", {"text": "a"})
+        assert not (await client.call_tool("gated")).is_error
+
+
+async def test_the_state_of_an_interceptors_questions_is_sealed_too() -> None:
+    states: list[str | None] = []
+
+    class Asking(Extension):
+        identifier = "com.example/asking"
+
+        async def intercept_tool_call(
+            self, params: types.CallToolRequestParams, ctx: Context, call_next: CallNext
+        ) -> HandlerResult:
+            states.append(params.request_state)
+            if params.request_state is None:
+                return types.InputRequiredResult(request_state="round one")
+            return types.CallToolResult(content=[])
+
+    async with Client(MCPServer("office", extensions=[Asking()])) as client:
+        asked = await client.session.call_tool("any", allow_input_required=True)
+        assert isinstance(asked, types.InputRequiredResult)
+        assert "round one" not in str(asked.request_state)
+        await client.call_tool("any", request_state=asked.request_state)
+    assert states == [None, "round one"]
+
+
+class Named(Extension):
+    def __init__(self, identifier: str, *methods: str) -> None:
+        self.identifier = identifier
+        self._methods = methods
+
+    def methods(self) -> Sequence[MethodBinding]:
+        return [MethodBinding(method, NumberParams, count) for method in self._methods]
+
+
+@pytest.mark.parametrize(
+    ("extensions", "kind", "complaint"),
+    [
+        ([Stamps(), Stamps()], ValueError, "^Extension 'com.example/stamps' is already registered$"),
+        (
+            [Named("a/a", "x/count"), Named("a/b", "x/count")],
+            ValueError,
+            "^Extension 'a/b' binds method 'x/count', which is already registered",
+        ),
+        ([Named("a")], TypeError, r"^Named\.identifier must be a `vendor-prefix/name` string"),
+        ([Stamps], TypeError, "^extensions= takes instances of Extension, got the class Stamps$"),
+        ([Closing], TypeError, "^extensions= takes instances of Extension, got the class Closing$"),
+        (["com.example/stamps"], TypeError, "^extensions= takes instances of Extension, got str$"),
+    ],
+)
+def test_what_a_server_cannot_take_is_refused_when_it_is_made(
+    extensions: list[Any], kind: type[Exception], complaint: str
+) -> None:
+    with pytest.raises(kind, match=complaint):
+        MCPServer("office", extensions=extensions)
+
+
+async def test_a_tool_whose_name_is_taken_is_treated_as_by_add_tool(caplog: pytest.LogCaptureFixture) -> None:
+    class Again(Stamps):
+        identifier = "com.example/again"
+
+        def methods(self) -> Sequence[MethodBinding]:
+            return []
+
+    MCPServer("office", extensions=[Stamps(), Again()])
+    assert "Tool already exists: stamp" in caplog.text

@@ -1,0 +1,469 @@
+"""Tools of an `MCPServer`: ordinary functions, as clients of both eras see them."""
+
+import asyncio
+import functools
+import logging
+import sys
+import threading
+from typing import Annotated, Any, Literal
+
+import anyio
+import pytest
+from pydantic import Field
+
+from mcp import Client, MCPError
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool, ToolManager
+from mcp.types import CallToolResult, Icon, TextContent, ToolAnnotations
+from mcp.types import Tool as MCPTool
+
+pytestmark = pytest.mark.anyio
+
+Mode = Literal["auto", "legacy"]
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    """Both eras."""
+    return request.param
+
+
+@pytest.fixture
+def mcp() -> MCPServer:
+    return MCPServer("tools")
+
+
+def text_of(result: CallToolResult) -> str:
+    [block] = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def listed(mcp: MCPServer, mode: Mode = "auto") -> dict[str, MCPTool]:
+    async with Client(mcp, mode=mode) as client:
+        return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+async def called(mcp: MCPServer, name: str, arguments: dict[str, Any], mode: Mode = "auto") -> CallToolResult:
+    async with Client(mcp, mode=mode) as client:
+        return await client.call_tool(name, arguments)
+
+
+# What clients are told.
+
+
+async def test_name_description_and_schema_come_from_the_function(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def search_books(query: str, limit: int = 10) -> str:
+        """Search the catalog by title or author."""
+        return f"{query} {limit}"
+
+    tool = (await listed(mcp, mode))["search_books"]
+    assert tool.description == "Search the catalog by title or author."
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "query": {"title": "Query", "type": "string"},
+            "limit": {"default": 10, "title": "Limit", "type": "integer"},
+        },
+        "required": ["query"],
+        "title": "search_booksArguments",
+    }
+    result = await called(mcp, "search_books", {"query": "dune"}, mode)
+    assert text_of(result) == "dune 10"
+    assert result.structured_content == {"result": "dune 10"}
+
+
+async def test_everything_can_be_said_in_the_decorator(mcp: MCPServer) -> None:
+    @mcp.tool(
+        name="find",
+        title="Find",
+        description="Finds.",
+        annotations=ToolAnnotations(read_only_hint=True),
+        icons=[Icon(src="https://example.com/icon.png")],
+        meta={"team": "search"},
+        structured_output=False,
+    )
+    def search() -> str:
+        """Not what the model reads."""
+        return "found"
+
+    [tool] = (await listed(mcp)).values()
+    assert (tool.name, tool.title, tool.description) == ("find", "Find", "Finds.")
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint is True
+    assert tool.icons == [Icon(src="https://example.com/icon.png")]
+    assert tool.meta == {"team": "search"}
+    assert tool.output_schema is None
+    assert (await called(mcp, "find", {})).structured_content is None
+    assert search() == "found"
+
+
+async def test_a_partial_a_bound_method_and_an_object_are_tools_too(mcp: MCPServer) -> None:
+    def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    class Counter:
+        def count(self, by: int) -> int:
+            return 10 + by
+
+    class Doubler:
+        def __call__(self, n: int) -> int:
+            return 2 * n
+
+    mcp.add_tool(functools.partial(add, 1), name="increment")
+    mcp.add_tool(Counter().count)
+    mcp.add_tool(Doubler())
+    tools = await listed(mcp)
+    assert set(tools) == {"increment", "count", "Doubler"}
+    assert tools["increment"].description == "Adds."
+    assert text_of(await called(mcp, "increment", {"b": 2})) == "3"
+    assert text_of(await called(mcp, "count", {"by": 5})) == "15"
+    assert text_of(await called(mcp, "Doubler", {"n": 4})) == "8"
+
+
+def test_a_lambda_needs_a_name(mcp: MCPServer) -> None:
+    double: Any = lambda n: n * 2  # noqa: E731
+    with pytest.raises(ValueError, match="You must provide a name for lambda functions"):
+        mcp.add_tool(double)
+    mcp.add_tool(double, name="double")
+
+
+@pytest.mark.parametrize(("decorator", "right"), [("tool", "@tool()"), ("prompt", "@prompt()")])
+def test_a_decorator_without_parentheses_says_so(mcp: MCPServer, decorator: str, right: str) -> None:
+    with pytest.raises(TypeError, match=f"The @{decorator} decorator was used incorrectly") as caught:
+        getattr(mcp, decorator)(lambda: None)
+    assert f"Use {right} instead of @{decorator}" in str(caught.value)
+
+
+def test_the_resource_decorator_without_its_uri_says_so(mcp: MCPServer) -> None:
+    wrong: Any = mcp.resource
+    with pytest.raises(TypeError, match="Use @resource\\('uri'\\) instead of @resource"):
+        wrong(lambda: None)
+
+
+def test_a_header_annotation_that_clients_would_reject_is_refused(mcp: MCPServer) -> None:
+    @mcp.tool()
+    def find(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "not a token"})]) -> str:
+        return region
+
+    with pytest.raises(InvalidSignature, match="find"):
+        mcp.complete()
+
+
+# Calls.
+
+
+async def test_arguments_are_validated_before_the_function_runs(mcp: MCPServer, mode: Mode) -> None:
+    ran: list[int] = []
+
+    @mcp.tool()
+    def count(limit: Annotated[int, Field(le=50)]) -> int:
+        ran.append(limit)
+        return limit
+
+    for arguments, complaint in (
+        ({"limit": 999}, "less than or equal to 50"),
+        ({}, "limit"),
+        ({"limit": "x"}, "limit"),
+    ):
+        result = await called(mcp, "count", arguments, mode)
+        assert result.is_error
+        assert text_of(result).startswith("Error executing tool count: 1 validation error")
+        assert complaint in text_of(result)
+    assert ran == []
+
+
+async def test_a_plain_function_runs_in_a_thread_and_an_asynchronous_one_does_not(mcp: MCPServer) -> None:
+    @mcp.tool()
+    def plain() -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+    @mcp.tool()
+    async def in_turn() -> bool:
+        await anyio.sleep(0)
+        return threading.current_thread() is threading.main_thread()
+
+    assert text_of(await called(mcp, "plain", {})) == "false"
+    assert text_of(await called(mcp, "in_turn", {})) == "true"
+
+
+async def test_calls_run_side_by_side(mcp: MCPServer) -> None:
+    met = threading.Barrier(3, timeout=10)
+
+    @mcp.tool()
+    def meet() -> str:
+        met.wait()
+        return "met"
+
+    async with Client(mcp) as client, anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(client.call_tool, "meet", {})
+
+
+# Failures.
+
+
+async def test_what_a_tool_raises_is_a_result_that_the_model_reads(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def author(title: str) -> str:
+        raise ValueError(f"No book titled {title!r} in the catalog.")
+
+    @mcp.tool()
+    def silent() -> str:
+        raise KeyError
+
+    result = await called(mcp, "author", {"title": "Nothing"}, mode)
+    assert result.is_error
+    assert text_of(result) == "Error executing tool author: No book titled 'Nothing' in the catalog."
+    assert result.structured_content is None
+    assert text_of(await called(mcp, "silent", {}, mode)) == "Error executing tool silent: KeyError"
+
+
+async def test_an_unknown_tool_is_a_result_too(mcp: MCPServer, mode: Mode) -> None:
+    result = await called(mcp, "nothing", {}, mode)
+    assert result.is_error
+    assert text_of(result) == "Unknown tool: nothing"
+
+
+async def test_a_protocol_error_goes_through_as_it_is(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def refuse() -> str:
+        raise MCPError(-32602, "not for you", {"why": "age"})
+
+    @mcp.tool()
+    async def refuse_in_a_task() -> str:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, refuse)
+        return "never"
+
+    for name in ("refuse", "refuse_in_a_task"):
+        with pytest.raises(MCPError) as caught:
+            await called(mcp, name, {}, mode)
+        assert (caught.value.code, caught.value.message, caught.value.data) == (-32602, "not for you", {"why": "age"})
+
+
+async def test_an_error_out_of_a_task_group_keeps_its_text(mcp: MCPServer, mode: Mode) -> None:
+    async def fail(text: str) -> None:
+        raise ToolError(text)
+
+    @mcp.tool()
+    async def weather() -> str:
+        async with anyio.create_task_group() as group:
+            group.start_soon(fail, "city unknown")
+        return "never"
+
+    assert text_of(await called(mcp, "weather", {}, mode)) == "Error executing tool weather: city unknown"
+
+
+async def test_an_exit_ends_the_one_call_alone(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def leave() -> str:
+        sys.exit("out of here")
+
+    @mcp.tool()
+    async def leave_in_turn() -> str:
+        sys.exit(3)
+
+    @mcp.tool()
+    def stay() -> str:
+        return "here"
+
+    async with Client(mcp, mode=mode) as client:
+        assert text_of(await client.call_tool("leave", {})) == "Error executing tool leave: SystemExit: out of here"
+        assert text_of(await client.call_tool("leave_in_turn", {})).endswith("SystemExit: 3")
+        assert text_of(await client.call_tool("stay", {})) == "here"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not tell who cancelled")
+async def test_a_cancelled_subtask_ends_the_one_call_alone(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    async def cancelled() -> str:
+        task = asyncio.create_task(asyncio.sleep(60))
+        asyncio.get_running_loop().call_soon(task.cancel)
+        await task
+        return "never"
+
+    async with Client(mcp, mode=mode) as client:
+        assert text_of(await client.call_tool("cancelled", {})) == "Error executing tool cancelled: CancelledError"
+        await client.list_tools()
+
+
+async def test_a_cancellation_from_outside_goes_through(mcp: MCPServer) -> None:
+    ended: list[str] = []
+
+    @mcp.tool()
+    async def wait() -> str:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("wait")
+        return "never"
+
+    async with Client(mcp) as client:
+        with anyio.move_on_after(0.05) as scope:
+            await client.call_tool("wait", {})
+        assert scope.cancelled_caught
+        assert ended == ["wait"]
+
+
+async def test_unexpected_failures_are_logged_and_those_for_the_model_are_not(
+    mcp: MCPServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    @mcp.tool()
+    def expected() -> str:
+        raise ToolError("try again")
+
+    @mcp.tool()
+    def unexpected() -> str:
+        raise RuntimeError("broken")
+
+    await called(mcp, "expected", {})
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+    await called(mcp, "unexpected", {})
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "unexpected" in record.getMessage()
+    assert record.exc_info is not None
+
+
+async def test_half_a_surrogate_pair_in_an_error_does_not_break_the_answer(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def fail() -> str:
+        raise ValueError("file-\udcff")
+
+    assert text_of(await called(mcp, "fail", {}, mode)) == "Error executing tool fail: file-?"
+
+
+# Calls without a client.
+
+
+async def test_a_server_can_be_called_directly(mcp: MCPServer) -> None:
+    @mcp.tool()
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    @mcp.tool()
+    async def fail() -> str:
+        raise ValueError("broken")
+
+    result = await mcp.call_tool("add", {"a": 1, "b": "2"})
+    assert isinstance(result, CallToolResult)
+    assert result.structured_content == {"result": 3}
+    with pytest.raises(UnexpectedToolError, match="Error executing tool fail: broken") as caught:
+        await mcp.call_tool("fail", {})
+    assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(ToolError, match="Unknown tool: nothing"):
+        await mcp.call_tool("nothing", {})
+    assert [tool.name for tool in await mcp.list_tools()] == ["add", "fail"]
+
+
+async def test_what_a_subclass_overrides_is_what_clients_get(mode: Mode) -> None:
+    class Renamed(MCPServer):
+        async def list_tools(self) -> list[MCPTool]:
+            return [tool.model_copy(update={"title": "Mine"}) for tool in await super().list_tools()]
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            return await super().call_tool(name.removeprefix("my_"), arguments, context)
+
+    mcp = Renamed("renamed")
+    mcp.add_tool(lambda: "found", name="find")
+    assert (await listed(mcp, mode))["find"].title == "Mine"
+    assert text_of(await called(mcp, "my_find", {}, mode)) == "found"
+
+
+# The set of tools.
+
+
+async def test_tools_come_and_go(mcp: MCPServer) -> None:
+    mcp.add_tool(lambda: 1, name="one")
+    assert list(await listed(mcp)) == ["one"]
+    mcp.add_tool(lambda: 2, name="two")
+    assert list(await listed(mcp)) == ["one", "two"]
+    mcp.remove_tool("one")
+    assert list(await listed(mcp)) == ["two"]
+    with pytest.raises(ToolError, match="Unknown tool: one"):
+        mcp.remove_tool("one")
+
+
+async def test_a_tool_that_is_edited_is_listed_anew(mcp: MCPServer, mode: Mode) -> None:
+    mcp.add_tool(lambda: 1, name="one")
+    await listed(mcp, mode)
+    tool = mcp.managers[0].get_tool("one")
+    assert tool is not None
+    tool.description = "Gives one."
+    assert (await listed(mcp, mode))["one"].description == "Gives one."
+
+
+async def test_tools_may_be_given_to_the_constructor(mode: Mode) -> None:
+    def one() -> int:
+        return 1
+
+    mcp = MCPServer("tools", tools=[Tool.from_function(one, title="One")])
+    assert (await listed(mcp, mode))["one"].title == "One"
+    assert text_of(await called(mcp, "one", {}, mode)) == "1"
+
+
+async def test_a_subclass_of_tool_runs_in_its_own_way(mode: Mode) -> None:
+    class Loud(Tool):
+        async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+            result = await super().run(arguments, context, convert_result)
+            return result.model_copy(update={"content": [TextContent(text=text_of(result).upper())]})
+
+    mcp = MCPServer("tools", tools=[Loud.from_function(lambda: "quiet", name="speak")])
+    assert text_of(await called(mcp, "speak", {}, mode)) == "QUIET"
+
+
+def first() -> str:
+    """The first."""
+    return "first"
+
+
+def second() -> str:
+    """The second."""
+    return "second"
+
+
+@pytest.mark.parametrize(
+    ("options", "kept", "warned"),
+    [
+        ({}, "first", True),
+        ({"warn_on_duplicate_tools": False}, "first", False),
+        ({"on_duplicate": "warn"}, "first", True),
+        ({"on_duplicate": "ignore"}, "first", False),
+        ({"on_duplicate": "replace"}, "second", False),
+    ],
+)
+async def test_a_name_that_is_taken_is_kept_or_replaced(
+    options: dict[str, Any], kept: str, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = MCPServer("tools", **options)
+    mcp.add_tool(first, name="it")
+    mcp.add_tool(second, name="it")
+    assert text_of(await called(mcp, "it", {})) == kept
+    assert ("Tool already exists: it" in caplog.messages) is warned
+
+
+def test_a_name_that_is_taken_may_be_refused() -> None:
+    mcp = MCPServer("tools", on_duplicate="error")
+    mcp.add_tool(first, name="it")
+    with pytest.raises(ValueError, match="Tool already exists: it"):
+        mcp.add_tool(second, name="it")
+
+
+def test_a_manager_returns_the_tool_that_has_the_name() -> None:
+    manager = ToolManager()
+    tool = manager.add_tool(first)
+    assert manager.add_tool(second, name="first") is tool
+    assert manager.list_tools() == [tool]
+
+
+def test_a_mistake_in_an_annotation_shows_before_the_first_request(mcp: MCPServer) -> None:
+    def later(item: "Missing") -> str:  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore
+        return ""
+
+    mcp.add_tool(later)
+    with pytest.raises(InvalidSignature, match="Missing"):
+        mcp.complete()

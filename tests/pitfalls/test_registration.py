@@ -1,6 +1,7 @@
 """Reports about registering functions: what is taken twice, what docstrings say, what decorators leave behind."""
 
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -91,12 +92,15 @@ def test_b100_a_second_one_may_be_refused() -> None:
     def again(of: str = "") -> str:
         return of
 
+    def once_more() -> str:
+        return ""
+
     with pytest.raises(ValueError, match="Tool already exists: t"):
         mcp.tool("t")(again)
     with pytest.raises(ValueError, match="Prompt already exists: p"):
         mcp.prompt("p")(again)
     with pytest.raises(ValueError, match="already exists: r://one"):
-        mcp.resource("r://one")(lambda: "")
+        mcp.resource("r://one")(once_more)
     with pytest.raises(ValueError, match=r"already exists: r://one/\{of\}"):
         mcp.resource("r://one/{of}")(again)
 
@@ -188,4 +192,4 @@ def test_b102_an_import_of_before_the_rename_names_the_new_one(old: str) -> None
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ModuleNotFoundError")
-    assert "mcp.server.mcpserver" in last or "mcp.client" in last
+    assert re.search(r"\bmcp\.(server\.mcpserver|client\.session)\b", last)

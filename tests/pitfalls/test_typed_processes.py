@@ -172,7 +172,9 @@ print(logging.getLogger().level, len(logging.getLogger().handlers), file=sys.std
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [("", f"{logging.ERROR} 1"), ("logging.basicConfig(level=logging.CRITICAL)", f"{logging.CRITICAL} 1")], ids=["bare", "own"]
+    ("before", "after"),
+    [("", f"{logging.ERROR} 1"), ("logging.basicConfig(level=logging.CRITICAL)", f"{logging.CRITICAL} 1")],
+    ids=["bare", "own"],
 )
 def test_b86_run_sets_up_what_the_program_has_not(before: str, after: str) -> None:
     """The log of a program that does nothing about it goes to stderr."""

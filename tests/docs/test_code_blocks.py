@@ -9,9 +9,10 @@ How a page is read, from top to bottom:
   blocks further down can import it or start it.
 * A ```text block right behind a python block is, exactly, what that program prints. A program that prints has one. A
   program that prints nothing has an `assert`, or a name.
-* A ```console block that starts with `$ uvicorn` is a server that runs from there to the next one, or to the end of
-  the page. Port 8000 stands for a free port. Other console blocks are not run.
-* `python` and `uvicorn` are those of the environment that runs the tests.
+* A ```console block that starts with `$ uvicorn`, or with `$ python` and names port 8000, is a server that runs from
+  there to the next one, or to the end of the page. Port 8000 stands for a free port.
+* A ```console block that starts with `$ pytest` runs tests, which have to pass.
+* Other console blocks are not run. `python`, `uvicorn` and `pytest` are those of the environment that runs the tests.
 
 Blocks in other languages are for the eye: `json`, `http`, `toml`, and no language at all for diagrams. Any other
 language is a mistake, so that no block is left out for a misspelt word.
@@ -99,7 +100,7 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def served(command: str, folder: Path) -> Generator[str, None, None]:
-    """Runs a uvicorn command line on a free port, and yields that port once it serves."""
+    """Runs a command line that serves on a free port, and yields that port once it does."""
     process = subprocess.Popen(
         command.replace(PORT, "0").split(),
         cwd=folder,
@@ -136,6 +137,27 @@ def check(block: Block, output: str | None, folder: Path) -> None:
     assert output is not None or name is not None or "assert " in block.text, f"{where} checks nothing"
 
 
+def is_server(block: Block) -> bool:
+    """Whether a console block starts a server."""
+    return block.text.startswith("$ uvicorn ") or (block.text.startswith("$ python ") and PORT in block.text)
+
+
+def check_tests(block: Block, folder: Path) -> None:
+    """Runs the tests that a console block runs."""
+    _, *arguments = block.text[2:].split()
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_PER_PROGRAM,
+        check=False,
+    )
+    assert result.returncode == 0, f"the tests at line {block.line} do not pass:\n{result.stdout}{result.stderr}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     port = PORT
@@ -144,9 +166,11 @@ def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: P
             if block.language == "python":
                 program = Block(block.language, block.text.replace(PORT, port), block.line)
                 check(program, output and output.replace(PORT, port), tmp_path)
-            elif block.language == "console" and block.text.startswith("$ uvicorn "):
+            elif block.language == "console" and is_server(block):
                 server.close()
                 port = server.enter_context(served(block.text[2:], tmp_path))
+            elif block.language == "console" and block.text.startswith("$ pytest "):
+                check_tests(block, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -194,6 +218,12 @@ def test_blocks_are_found_with_their_language_their_line_and_the_output_behind_t
 def test_output_that_no_program_prints_is_reported() -> None:
     with pytest.raises(AssertionError, match="line 3 is not behind a program"):
         with_output([Block("json", "{}\n", 1), Block("text", "1\n", 3)])
+
+
+def test_tests_of_a_page_that_do_not_pass_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "test_wrong.py").write_text("def test_wrong():\n    assert 1 == 2\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="line 3 do not pass:[^$]*1 == 2"):
+        check_tests(Block("console", "$ pytest test_wrong.py\n", 3), tmp_path)
 
 
 def test_a_server_that_does_not_start_is_reported(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"python", "text", "console", "json", "http", "toml", ""}
 PORT = "8000"
 SECONDS_PER_PROGRAM = 20
+# pytest-asyncio warns everybody who has not set its option.
+WITHOUT_CONFIGURATION = ["-o", "asyncio_default_fixture_loop_scope=function"]
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=indent)``` *$", re.MULTILINE)
 NAME = re.compile(r"# (?P<name>\w+\.py)\n")
@@ -146,7 +148,7 @@ def check_tests(block: Block, folder: Path) -> None:
     """Runs the tests that a console block runs."""
     _, *arguments = block.text[2:].split()
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *arguments],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *WITHOUT_CONFIGURATION, *arguments],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from bookshop import server as bookshop
+from bookshop import mcp as bookshop
 
 from mcp import Client, MCPError, StdioServerParameters, types
 
@@ -42,18 +42,27 @@ class Visit:
             self.note("list_tools", ", ".join(tool.name for tool in listing.tools))
             await self.call(client, "find_books", {"title": "north"})
             await self.call(client, "take_stock", {})
-            await self.call(client, "sell_books", {"copies": 2})  # which it does not have
+            await self.call(client, "find_books", {"title": "Ulysses"})  # which it does not have
+            await self.read(client, "shop://hours")
+            await self.read(client, "shop://owner")  # which there is not
         self.note("disconnected")
 
     async def call(self, client: Client, tool: str, arguments: dict[str, Any]) -> None:
         shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        try:
-            result = await client.call_tool(tool, arguments, progress_callback=self.progressed)
-        except MCPError as error:
-            self.note("an error", f"{tool}({shown}) raised {type(error).__name__} {error.code}: {error}")
+        result = await client.call_tool(tool, arguments, progress_callback=self.progressed)
+        if result.structured_content is not None and not result.is_error:
+            self.note("call_tool", f"{tool}({shown}) returned {result.structured_content}")
             return
         text = " ".join(block.text for block in result.content if isinstance(block, types.TextContent))
-        self.note("call_tool", f"{tool}({shown}) returned: {text}")
+        self.note("call_tool", f"{tool}({shown}) failed: {text}")
+
+    async def read(self, client: Client, uri: str) -> None:
+        try:
+            [contents] = (await client.read_resource(uri)).contents
+        except MCPError as error:
+            self.note("an error", f"read_resource({uri!r}) raised {type(error).__name__} {error.code}: {error}")
+            return
+        self.note("read", f"{uri} says: {getattr(contents, 'text', '')}")
 
     async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
         self.note("progress", f"{progress:g} of {total:g}: {message}" if total is not None else f"{progress:g}")
@@ -63,10 +72,12 @@ EXPECTED = [
     "connected    bookshop 1.0, protocol 2026-07-28",
     "list_tools   find_books, take_stock",
     "progress     1 of 4: counted Middlemarch",
-    "call_tool    find_books(title='north') returned: Northern Lights: 2 in stock",
-    "call_tool    take_stock() returned: 10 books in stock",
-    "an error     sell_books(copies=2) raised MCPError -32602: Unknown tool: 'sell_books';"
-    " this server has find_books and take_stock",
+    "call_tool    find_books(title='north') returned {'Northern Lights': 2}",
+    "call_tool    take_stock() returned {'result': '10 books in stock'}",
+    "call_tool    find_books(title='Ulysses') failed: Error executing tool find_books:"
+    " There is no book with 'Ulysses' in its title.",
+    "read         shop://hours says: Tuesday to Saturday, 10 to 18",
+    "an error     read_resource('shop://owner') raised MCPError -32602: Unknown resource: shop://owner",
 ]
 
 
@@ -139,7 +150,7 @@ What to try next
       {python} {call} URL find_books '{{"title": "rose"}}'
    Or let the client start it:
       {python} {call} "{python} {shown(BOOKSHOP)}" take_stock
-   Write a server of your own: README.md, then docs/servers/low-level-server.md""")
+   Write a server of your own: README.md, then docs/servers/index.md""")
 
 
 if __name__ == "__main__":

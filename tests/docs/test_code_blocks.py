@@ -224,7 +224,7 @@ def test_output_that_no_program_prints_is_reported() -> None:
 
 def test_tests_of_a_page_that_do_not_pass_are_reported(tmp_path: Path) -> None:
     (tmp_path / "test_wrong.py").write_text("def test_wrong():\n    assert 1 == 2\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="line 3 do not pass:[^$]*1 == 2"):
+    with pytest.raises(AssertionError, match=r"the tests at line 3 do not pass:\n[^$]*1 == 2"):
         check_tests(Block("console", "$ pytest test_wrong.py\n", 3), tmp_path)
 
 

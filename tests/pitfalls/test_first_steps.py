@@ -39,7 +39,7 @@ def test_b104_without_node_the_command_says_so_and_offers_another_way(tmp_path: 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folder of Claude Desktop's configuration on Linux")
 def test_b104_what_is_installed_has_absolute_paths(tmp_path: Path) -> None:
-    """A host starts servers in some other folder and with a short PATH, so that relative paths and `uv` failed there."""
+    """A host starts servers in another folder and with a short PATH, where relative paths and `uv` lead nowhere."""
     (tmp_path / "server.py").write_text(SERVER, encoding="utf-8")
     uv = tmp_path / "uv"
     uv.write_text("#!/bin/sh\n", encoding="utf-8")

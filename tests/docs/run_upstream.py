@@ -23,6 +23,7 @@ for _file in sorted(Path(__file__).parent.glob("upstream_*.py")):
     importlib.import_module(_file.stem)
 
 SECONDS_PER_PROGRAM = 60
+PROGRAMS_AT_ONCE = 2
 PACKAGE = "upstream"
 
 

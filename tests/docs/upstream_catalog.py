@@ -211,13 +211,13 @@ async def rendered(program: ModuleType, prompt: str, **arguments: str) -> dict[s
         return wire(await client.get_prompt(prompt, arguments))
 
 
-@states("prompts/tutorial001", "without code the request fails (ours: -32602 that names it)", (-32602, True))
+@states(
+    "prompts/tutorial001",
+    "without code the request fails (ours: -32602 that names it)",
+    (-32602, "Invalid arguments for prompt 'review_code': missing required argument 'code'"),
+)
 async def _(program: ModuleType) -> object:
-    async def ask(client: Client) -> object:
-        code, message = await error_of(client.get_prompt("review_code"))
-        return code, "code" in str(message)
-
-    return await in_both_eras(program, ask)
+    return await in_both_eras(program, lambda client: error_of(client.get_prompt("review_code")))
 
 
 @states(

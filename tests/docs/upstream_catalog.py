@@ -423,8 +423,7 @@ async def reading(program: ModuleType, *uris: str) -> list[object]:
     seen: list[object] = []
     for uri in uris:
         answer: Any = await in_both_eras(program, lambda client, uri=uri: read(client, uri))
-        refused = isinstance(answer, tuple)
-        seen.append(answer[0] if refused else answer)
+        seen.append(UNKNOWN if answer[0] == UNKNOWN else answer)
     return seen
 
 

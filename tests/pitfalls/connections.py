@@ -1,4 +1,4 @@
-"""Ways to reach `pitfall_server`, and what tests want to know of its process."""
+"""Ways to reach `pitfall_server` and `pitfall_mcpserver`, and what tests want to know of its process."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import anyio
+import pitfall_mcpserver
 import pitfall_server
 from served_app import served
 
@@ -17,6 +18,7 @@ Transport = Literal["memory", "stdio", "http"]
 
 HERE = str(Path(__file__).parent)
 PROGRAM = str(Path(HERE, "pitfall_server.py"))
+TYPED_PROGRAM = str(Path(HERE, "pitfall_mcpserver.py"))
 SECONDS_OF_PATIENCE = 20
 """For what happens at once on a machine that has nothing else to do."""
 
@@ -40,17 +42,29 @@ def over_http(app: Any) -> Generator[str, None, None]:
 
 @contextmanager
 def reachable(transport: Transport, name: str = "server") -> Generator[Any, None, None]:
-    """What to give a client to reach one of the servers of `pitfall_server`, any number of times."""
+    """What to give a client to reach one of the servers of the programs here, any number of times.
+
+    Args:
+        transport: The way to it.
+        name: "typed" for the `MCPServer`, else one of `pitfall_server`.
+    """
+    server: Any = pitfall_mcpserver.mcp if name == "typed" else pitfall_server.SERVERS[name]
     if transport == "http":
-        with over_http(pitfall_server.SERVERS[name].streamable_http_app()) as url:
+        with over_http(server.streamable_http_app()) as url:
             yield url
+    elif transport == "memory":
+        yield server
     else:
-        yield pitfall_server.SERVERS[name] if transport == "memory" else subprocess_server(name)
+        yield (
+            StdioServerParameters(command=sys.executable, args=[TYPED_PROGRAM])
+            if name == "typed"
+            else (subprocess_server(name))
+        )
 
 
 @asynccontextmanager
 async def connected(transport: Transport, name: str = "server", **options: Any) -> AsyncGenerator[Client, None]:
-    """A client of one of the servers of `pitfall_server`."""
+    """A client of one of these servers; see `reachable`."""
     with reachable(transport, name) as target:
         async with Client(target, **options) as client:
             yield client
@@ -66,6 +80,12 @@ def only_text(result: types.CallToolResult) -> str:
     [block] = result.content
     assert isinstance(block, types.TextContent)
     return block.text
+
+
+def only_message(result: types.GetPromptResult) -> str:
+    [message] = result.messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:

@@ -13,6 +13,10 @@ asyncio_only = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 LEVELS: list[types.LoggingLevel] = ["debug", "info", "error", "warning", "critical"]
 
 
+SERVERS = pytest.mark.parametrize("name", ["server", "typed"])
+"""A tool logs through the session, or through the `Context` of a typed function."""
+
+
 class Log:
     """Keeps the levels of what is logged. They come in order, so what has not come before the last never will."""
 
@@ -38,10 +42,11 @@ async def set_level(client: Client, level: types.LoggingLevel) -> None:
     await client.set_logging_level(level)  # pyright: ignore[reportDeprecated]
 
 
-async def test_b99_the_level_that_a_session_sets_is_kept(transport: Transport) -> None:
+@SERVERS
+async def test_b99_the_level_that_a_session_sets_is_kept(transport: Transport, name: str) -> None:
     """Setting it was refused, and every message was delivered."""
     log = Log()
-    async with connected(transport, mode="legacy", logging_callback=log) as client:
+    async with connected(transport, name, mode="legacy", logging_callback=log) as client:
         assert await log.of_a_call(client) == LEVELS
         await set_level(client, "error")
         assert await log.of_a_call(client) == ["error", "critical"]
@@ -49,10 +54,11 @@ async def test_b99_the_level_that_a_session_sets_is_kept(transport: Transport) -
         assert await log.of_a_call(client) == ["info", "error", "warning", "critical"]
 
 
-async def test_b99_the_level_that_a_request_asks_for_is_kept(transport: Transport) -> None:
+@SERVERS
+async def test_b99_the_level_that_a_request_asks_for_is_kept(transport: Transport, name: str) -> None:
     """The same on 2026-07-28, where each request says its level."""
     log = Log()
-    async with connected(transport, logging_callback=log, log_level="error") as client:
+    async with connected(transport, name, logging_callback=log, log_level="error") as client:
         assert await log.of_a_call(client) == ["error", "critical"]
 
 

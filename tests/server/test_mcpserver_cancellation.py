@@ -36,10 +36,9 @@ async def test_a_clean_up_in_a_shield_outlives_the_connection(mode: Literal["aut
             await held.wait()
             tasks.cancel_scope.cancel()
 
-    async with anyio.create_task_group() as outside:
-        async with Client(mcp, mode=mode) as client:
-            outside.start_soon(_set_later, may_release)
-            await give_up(client)
+    async with anyio.create_task_group() as outside, Client(mcp, mode=mode) as client:
+        outside.start_soon(_set_later, may_release)
+        await give_up(client)
     assert holds == set()
 
 

@@ -11,6 +11,7 @@ from resolving import Answers, Confirm, Copies, serving, shopping, text_of
 
 from mcp import MCPError, types
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import (
     AcceptedElicitation,
     CancelledElicitation,
@@ -450,3 +451,20 @@ async def test_a_client_of_the_handshake_era_that_answers_something_else(
         result = (await wire.next())["result"]
     assert result["isError"]
     assert result["content"][0]["text"].endswith(f": Received an answer to {asked} that is no {expected}")
+
+
+# Calls from within the program.
+
+
+async def test_without_a_request_resolvers_work_as_long_as_they_ask_nobody() -> None:
+    till = Till()
+
+    def cost_of(title: str, cost: Annotated[int, Resolve(till.price)]) -> str:
+        return f"{title} for {cost}"
+
+    server = serving(cost_of, buy)
+    result = await server.call_tool("cost_of", {"title": "Dune"})
+    assert isinstance(result, types.CallToolResult)
+    assert text_of(result) == "Dune for 4"
+    with pytest.raises(ToolError, match="outside of a request"):
+        await server.call_tool("buy", {"title": "Dune"})

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, JsonSchemaWarningKind
 from pydantic_core import PydanticSerializationError, core_schema, from_json, to_json
 
 __all__ = ["InputJsonSchema", "OutputJsonSchema", "StrictJsonSchema"]
@@ -10,6 +11,18 @@ __all__ = ["InputJsonSchema", "OutputJsonSchema", "StrictJsonSchema"]
 
 class InputJsonSchema(GenerateJsonSchema):
     """Leaves out a default that JSON cannot express, such as infinity; what has it stays optional."""
+
+    def generate(self, schema: core_schema.CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        """The JSON Schema of a core schema.
+
+        Raises:
+            PydanticInvalidForJsonSchema: It refers to what is not part of it.
+        """
+        try:
+            return super().generate(schema, mode)
+        except KeyError as error:
+            message = f"its schema refers to {error.args[0]!r}, which is not part of it, and schemas are never fetched"
+            raise PydanticInvalidForJsonSchema(message) from error
 
     def encode_default(self, dft: Any) -> Any:
         """The default in JSON.

@@ -1,4 +1,4 @@
-"""P13, and parts of P9 and P9b: what registering a function, calling it and converting its result cost by themselves."""
+"""P13, and parts of P9 and P9b: what registering a function, calling it and converting its result cost alone."""
 
 import time
 from collections.abc import Awaitable, Callable

@@ -1,9 +1,10 @@
 """The Model Context Protocol: servers, clients, and the protocol's types. Names are loaded when they are first used."""
 
+import sys
 from typing import TYPE_CHECKING
 
-import mcp.mcp_types  # noqa: F401  # pyright: ignore[reportUnusedImport]  (takes the name mcp_types)
-from mcp.lazy import lazy_exports
+from mcp import mcp_types as mcp_types  # takes the name mcp_types
+from mcp.lazy import CompleteDict, lazy_exports
 
 if TYPE_CHECKING:
     from mcp.client.client import Client as Client
@@ -168,3 +169,5 @@ _HOMES = {
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, {**dict.fromkeys(__all__, "mcp.types"), **_HOMES})
+
+sys.modules[__name__].__class__ = CompleteDict

@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["lazy_exports"]
+__all__ = ["CompleteDict", "lazy_exports"]
 
 
 def lazy_exports(
@@ -29,7 +30,7 @@ def lazy_exports(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *submodules})
+        return sorted({*_loaded(sys.modules[package]), *homes, *submodules})
 
     return get, names
 
@@ -44,3 +45,24 @@ def _submodule(package: str, name: str) -> Any:
             if error.name != full_name:
                 raise
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+class CompleteDict(ModuleType):
+    """The class of a lazy package in whose `vars()` programs look names up: asked for it, it loads what it exports."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        loaded = _loaded(self)
+        for name in loaded.get("__all__", ()):
+            if name not in loaded:
+                getattr(self, name)
+        return loaded
+
+    def __dir__(self) -> list[str]:
+        """The inherited way of it looks into `__dict__`."""
+        return _loaded(self)["__dir__"]()
+
+
+def _loaded(module: ModuleType) -> dict[str, Any]:
+    """The names that a module has by now."""
+    return vars(ModuleType)["__dict__"].__get__(module)

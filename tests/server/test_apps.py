@@ -21,28 +21,28 @@ from mcp.server.mcpserver.resources import FileResource, FunctionResource, TextR
 
 pytestmark = pytest.mark.anyio
 
-CLOCK = "ui://clock/app.html"
-HTML = "<!doctype html><title>Clock</title>"
+DICE = "ui://dice/app.html"
+HTML = "<!doctype html><title>Dice</title>"
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
-def clock() -> Apps:
-    """A clock whose text depends on what the client shows."""
+def dice() -> Apps:
+    """Dice whose text depends on what the client shows."""
     apps = Apps()
 
-    @apps.tool(resource_uri=CLOCK, title="Clock", description="The time.")
-    def get_time(ctx: Context) -> str:
+    @apps.tool(resource_uri=DICE, title="Dice", description="Rolls dice.")
+    def roll(ctx: Context) -> str:
         same = client_supports_apps(ctx.request_context)
         assert client_supports_apps(ctx) is same
-        return "12:00" if same else "It is noon."
+        return "6" if same else "You rolled a six."
 
-    assert get_time.__name__ == "get_time"
-    apps.add_html_resource(CLOCK, HTML, title="Clock")
+    assert roll.__name__ == "roll"
+    apps.add_html_resource(DICE, HTML, title="Dice")
     return apps
 
 
-def noon() -> str:
-    return "noon"
+def six() -> str:
+    return "six"
 
 
 def server(*extensions: Apps, **options: Any) -> MCPServer:
@@ -66,42 +66,42 @@ async def listed_resource(apps: Apps) -> types.Resource:
 
 @ERAS
 async def test_a_tool_names_its_interface_which_is_served_as_an_app(mode: str) -> None:
-    async with Client(server(clock()), mode=mode) as client:
+    async with Client(server(dice()), mode=mode) as client:
         [tool] = (await client.list_tools()).tools
-        assert (tool.name, tool.title, tool.description) == ("get_time", "Clock", "The time.")
-        assert tool.meta == {"ui": {"resourceUri": CLOCK}}
+        assert (tool.name, tool.title, tool.description) == ("roll", "Dice", "Rolls dice.")
+        assert tool.meta == {"ui": {"resourceUri": DICE}}
         [resource] = (await client.list_resources()).resources
-        assert (resource.uri, resource.name, resource.title) == (CLOCK, CLOCK, "Clock")
+        assert (resource.uri, resource.name, resource.title) == (DICE, DICE, "Dice")
         assert (resource.mime_type, resource.meta) == (APP_MIME_TYPE, None)
-        result = await client.read_resource(CLOCK)
-        assert result.contents == [types.TextResourceContents(uri=CLOCK, mime_type=APP_MIME_TYPE, text=HTML)]
+        result = await client.read_resource(DICE)
+        assert result.contents == [types.TextResourceContents(uri=DICE, mime_type=APP_MIME_TYPE, text=HTML)]
 
 
 async def test_the_extension_is_announced_to_clients_that_know_extensions() -> None:
-    async with Client(server(clock())) as client:
+    async with Client(server(dice())) as client:
         assert client.server_capabilities.extensions == {EXTENSION_ID: {}} == {"io.modelcontextprotocol/ui": {}}
-    async with Client(server(clock()), mode="legacy") as client:
+    async with Client(server(dice()), mode="legacy") as client:
         assert client.server_capabilities.extensions is None
 
 
 async def test_more_metadata_and_who_may_call_stand_beside_the_interface() -> None:
     apps = Apps()
-    apps.add_html_resource(CLOCK, HTML)
-    apps.tool(resource_uri=CLOCK, visibility=("app",), meta={"ui/resourceUri": CLOCK, "k": 1}, name="now")(noon)
+    apps.add_html_resource(DICE, HTML)
+    apps.tool(resource_uri=DICE, visibility=("app",), meta={"ui/resourceUri": DICE, "k": 1}, name="now")(six)
     assert (await listed_tool(apps)).meta == {
-        "ui/resourceUri": CLOCK,
+        "ui/resourceUri": DICE,
         "k": 1,
-        "ui": {"resourceUri": CLOCK, "visibility": ["app"]},
+        "ui": {"resourceUri": DICE, "visibility": ["app"]},
     }
 
 
 async def test_what_the_frame_asks_for_stands_with_the_resource_and_its_contents() -> None:
     apps = Apps()
     apps.add_html_resource(
-        CLOCK,
+        DICE,
         HTML,
-        name="clock",
-        description="A clock",
+        name="dice",
+        description="Two dice",
         csp=ResourceCsp(
             connect_domains=["https://api.example.com"],
             resource_domains=["https://cdn.example.com"],
@@ -109,7 +109,7 @@ async def test_what_the_frame_asks_for_stands_with_the_resource_and_its_contents
             base_uri_domains=["https://example.com"],
         ),
         permissions=ResourcePermissions(camera={}, microphone={}, geolocation={}, clipboard_write={"a": 1}),
-        domain="clock.example.com",
+        domain="dice.example.com",
         prefers_border=False,
     )
     asked: dict[str, Any] = {
@@ -120,13 +120,13 @@ async def test_what_the_frame_asks_for_stands_with_the_resource_and_its_contents
             "baseUriDomains": ["https://example.com"],
         },
         "permissions": {"camera": {}, "microphone": {}, "geolocation": {}, "clipboardWrite": {"a": 1}},
-        "domain": "clock.example.com",
+        "domain": "dice.example.com",
         "prefersBorder": False,
     }
     resource = await listed_resource(apps)
-    assert (resource.name, resource.description, resource.meta) == ("clock", "A clock", {"ui": asked})
+    assert (resource.name, resource.description, resource.meta) == ("dice", "Two dice", {"ui": asked})
     async with Client(server(apps)) as client:
-        [content] = (await client.read_resource(CLOCK)).contents
+        [content] = (await client.read_resource(DICE)).contents
         assert content.meta == {"ui": asked}
 
 
@@ -139,20 +139,20 @@ def test_csp_and_permissions_take_their_wire_names_too() -> None:
 async def test_an_interface_may_be_any_resource_and_gets_the_mime_type_of_an_app(tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     report.write_text("<p>Ünten", encoding="utf-8")
-    given = FileResource(uri=CLOCK, path=report)
+    given = FileResource(uri=DICE, path=report)
     apps = Apps()
     apps.add_resource(given)
     assert given.mime_type == "text/plain", "what the caller gave stays as it is"
     async with Client(server(apps)) as client:
-        [content] = (await client.read_resource(CLOCK)).contents
-        assert content == types.TextResourceContents(uri=CLOCK, mime_type=APP_MIME_TYPE, text="<p>Ünten")
+        [content] = (await client.read_resource(DICE)).contents
+        assert content == types.TextResourceContents(uri=DICE, mime_type=APP_MIME_TYPE, text="<p>Ünten")
 
 
 async def test_a_resource_that_says_it_is_an_app_is_taken_as_it_is() -> None:
     def page() -> str:
         return HTML
 
-    given = FunctionResource.from_function(page, uri=CLOCK, mime_type=APP_MIME_TYPE)
+    given = FunctionResource.from_function(page, uri=DICE, mime_type=APP_MIME_TYPE)
     apps = Apps()
     apps.add_resource(given)
     [binding] = apps.resources()
@@ -167,19 +167,19 @@ async def test_a_resource_that_says_it_is_an_app_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"mimeTypes": [APP_MIME_TYPE]}, "12:00"),
-        ({"mimeTypes": ["text/plain", APP_MIME_TYPE]}, "12:00"),
-        ({"mimeTypes": ["text/html"]}, "It is noon."),
-        ({"mimeTypes": APP_MIME_TYPE}, "It is noon."),
-        ({"mimeTypes": None}, "It is noon."),
-        ({}, "It is noon."),
-        (None, "It is noon."),
+        ({"mimeTypes": [APP_MIME_TYPE]}, "6"),
+        ({"mimeTypes": ["text/plain", APP_MIME_TYPE]}, "6"),
+        ({"mimeTypes": ["text/html"]}, "You rolled a six."),
+        ({"mimeTypes": APP_MIME_TYPE}, "You rolled a six."),
+        ({"mimeTypes": None}, "You rolled a six."),
+        ({}, "You rolled a six."),
+        (None, "You rolled a six."),
     ],
 )
 async def test_a_client_shows_apps_if_it_declares_their_mime_type(mode: str, settings: Any, text: str) -> None:
     extensions = [] if settings is None else [advertise(EXTENSION_ID, settings)]
-    async with Client(server(clock()), mode=mode, extensions=extensions) as client:
-        assert (await client.call_tool("get_time")).content == [types.TextContent(text=text)]
+    async with Client(server(dice()), mode=mode, extensions=extensions) as client:
+        assert (await client.call_tool("roll")).content == [types.TextContent(text=text)]
 
 
 def test_outside_a_request_there_is_no_client() -> None:
@@ -205,28 +205,28 @@ def test_an_interface_has_a_ui_uri(uri: str) -> None:
 @pytest.mark.parametrize("name", [None, "now"])
 def test_a_tool_without_its_interface_is_refused_when_the_server_is_made(name: str | None) -> None:
     apps = Apps()
-    apps.tool(resource_uri=CLOCK, name=name)(noon)
-    shown = name or "noon"
+    apps.tool(resource_uri=DICE, name=name)(six)
+    shown = name or "six"
     with pytest.raises(ValueError) as raised:
-        server(apps, resources=[TextResource(uri=CLOCK, text=HTML)])
+        server(apps, resources=[TextResource(uri=DICE, text=HTML)])
     assert str(raised.value) == (
-        f"the tool {shown!r} has the user interface 'ui://clock/app.html', which was not added: "
+        f"the tool {shown!r} has the user interface 'ui://dice/app.html', which was not added: "
         "call add_html_resource() or add_resource()"
     )
 
 
 def test_metadata_about_the_interface_is_not_the_callers() -> None:
     with pytest.raises(ValueError, match=r"^Apps\.tool\(\) sets _meta\['ui'\] itself"):
-        Apps().tool(resource_uri=CLOCK, meta={"ui": {}})
+        Apps().tool(resource_uri=DICE, meta={"ui": {}})
 
 
 @pytest.mark.parametrize("visibility", ["app", [], ["user"], ["app", "user"]])
 def test_who_may_call_is_the_model_the_app_or_both(visibility: Any) -> None:
     with pytest.raises(ValueError, match=r"^visibility must be a list of 'model' and 'app', got"):
-        Apps().tool(resource_uri=CLOCK, visibility=visibility)
+        Apps().tool(resource_uri=DICE, visibility=visibility)
 
 
 def test_a_resource_with_another_mime_type_is_refused() -> None:
     with pytest.raises(ValueError) as raised:
-        Apps().add_resource(TextResource(uri=CLOCK, text=HTML, mime_type="text/html"))
+        Apps().add_resource(TextResource(uri=DICE, text=HTML, mime_type="text/html"))
     assert str(raised.value) == "an app's resource is served as 'text/html;profile=mcp-app', got 'text/html'"

@@ -22,41 +22,41 @@ from mcp.server.extension import (
 )
 from mcp.types.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 
-SEARCH = "com.example/search"
+TIDES = "com.example/tides"
 Context = ServerRequestContext[Any, Any]
 
 
-class SearchParams(types.RequestParams):
-    query: str
-    limit: int = Field(default=2, ge=1, le=5)
+class TideParams(types.RequestParams):
+    harbour: str
+    days: int = Field(default=2, ge=1, le=5)
 
 
-class SearchResult(types.Result):
-    items: list[str]
+class Tides(types.Result):
+    heights: list[str]
 
 
-class SearchRequest(types.Request[SearchParams, Literal["com.example/search"]]):
-    method: Literal["com.example/search"] = SEARCH
-    params: SearchParams
+class TidesRequest(types.Request[TideParams, Literal["com.example/tides"]]):
+    method: Literal["com.example/tides"] = TIDES
+    params: TideParams
 
 
-async def search(ctx: Context, params: SearchParams) -> SearchResult:
-    return SearchResult(items=[f"{params.query}-{n}" for n in range(params.limit)])
+async def tides(ctx: Context, params: TideParams) -> Tides:
+    return Tides(heights=[f"{params.harbour}-{n}" for n in range(params.days)])
 
 
-async def gated_search(ctx: Context, params: SearchParams) -> SearchResult:
-    require_client_extension(ctx, SEARCH)
-    return await search(ctx, params)
+async def gated_tides(ctx: Context, params: TideParams) -> Tides:
+    require_client_extension(ctx, TIDES)
+    return await tides(ctx, params)
 
 
-def binding(handler: RequestHandler = search, **options: Any) -> MethodBinding:
-    return MethodBinding(SEARCH, SearchParams, handler, **options)
+def binding(handler: RequestHandler = tides, **options: Any) -> MethodBinding:
+    return MethodBinding(TIDES, TideParams, handler, **options)
 
 
 class Given(Extension):
     """An extension that has what it is given."""
 
-    def __init__(self, *methods: MethodBinding, identifier: Any = SEARCH, settings: Any = None) -> None:
+    def __init__(self, *methods: MethodBinding, identifier: Any = TIDES, settings: Any = None) -> None:
         self.identifier = identifier
         self._methods = methods
         self._settings: Any = {} if settings is None else settings
@@ -91,14 +91,14 @@ def served(*extensions: Extension) -> Server[Any]:
 
 @pytest.mark.anyio
 async def test_a_client_is_told_of_an_extension_and_its_settings() -> None:
-    server = served(Given(settings={"sealed": True}), Given(identifier="com.example/plain"))
+    server = served(Given(settings={"sticky": True}), Given(identifier="com.example/plain"))
     async with Client(server) as client:
-        assert client.server_capabilities.extensions == {SEARCH: {"sealed": True}, "com.example/plain": {}}
+        assert client.server_capabilities.extensions == {TIDES: {"sticky": True}, "com.example/plain": {}}
 
 
 @pytest.mark.anyio
 async def test_a_client_of_a_handshake_revision_sees_nothing_of_it() -> None:
-    async with Client(served(Given(settings={"sealed": True})), mode="legacy") as client:
+    async with Client(served(Given(settings={"sticky": True})), mode="legacy") as client:
         assert client.server_capabilities.tools is not None
         assert client.server_capabilities.extensions is None
 
@@ -109,22 +109,22 @@ async def test_a_client_of_a_handshake_revision_sees_nothing_of_it() -> None:
 def test_a_bad_identifier_is_refused_when_the_class_is_defined() -> None:
     with pytest.raises(TypeError) as raised:
 
-        class Stamps(Extension):  # pyright: ignore[reportUnusedClass]
-            identifier = "stamps"
+        class Labels(Extension):  # pyright: ignore[reportUnusedClass]
+            identifier = "labels"
 
     assert str(raised.value) == (
-        "Stamps.identifier must be a `vendor-prefix/name` string (reverse-DNS prefix required), got 'stamps'"
+        "Labels.identifier must be a `vendor-prefix/name` string (reverse-DNS prefix required), got 'labels'"
     )
 
 
 def test_a_base_needs_no_identifier_and_everything_has_a_default() -> None:
     class Base(Extension): ...
 
-    class Stamps(Base):
-        identifier = "com.example/stamps"
+    class Labels(Base):
+        identifier = "com.example/labels"
 
-    stamps = Stamps()
-    assert (stamps.settings(), stamps.tools(), stamps.resources(), stamps.methods()) == ({}, (), (), ())
+    labels = Labels()
+    assert (labels.settings(), labels.tools(), labels.resources(), labels.methods()) == ({}, (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_base_needs_no_identifier_and_everything_has_a_default() -> None:
     [
         (Given(identifier="x"), "Given.identifier must be a `vendor-prefix/name` string"),
         (Extension(), "Extension.identifier must be a `vendor-prefix/name` string .* got None"),
-        (Given(settings=[1]), r"settings\(\) of extension 'com.example/search' must return a dict, got list"),
+        (Given(settings=[1]), r"settings\(\) of extension 'com.example/tides' must return a dict, got list"),
         (Given, "extensions= takes instances of Extension, got the class Given"),
         ("com.example/x", "extensions= takes instances of Extension, got str"),
     ],
@@ -143,7 +143,7 @@ def test_what_is_no_extension_is_refused(extension: Any, complaint: str) -> None
 
 
 def test_an_identifier_is_taken_once() -> None:
-    with pytest.raises(ValueError, match=r"^Extension 'com\.example/search' is already registered$"):
+    with pytest.raises(ValueError, match=r"^Extension 'com\.example/tides' is already registered$"):
         served(Given(), Given())
 
 
@@ -152,7 +152,7 @@ def test_a_method_is_taken_once() -> None:
     with pytest.raises(ValueError) as raised:
         served(Given(binding()), other)
     assert str(raised.value) == (
-        "Extension 'com.example/other' binds method 'com.example/search', which is already registered; "
+        "Extension 'com.example/other' binds method 'com.example/tides', which is already registered; "
         "extensions add methods, and do not replace another handler"
     )
 
@@ -164,7 +164,7 @@ def test_a_method_is_taken_once() -> None:
 )  # fmt: skip
 def test_the_protocols_methods_are_not_for_extensions(method: str) -> None:
     with pytest.raises(ValueError) as raised:
-        MethodBinding(method, SearchParams, search)
+        MethodBinding(method, TideParams, tides)
     assert str(raised.value) == (
         f"MethodBinding cannot bind spec method {method!r}: extensions add methods, and do not replace those of the "
         "protocol; Extension.intercept_tool_call wraps tools/call, Server.middleware any other"
@@ -180,14 +180,14 @@ def test_the_protocols_methods_are_not_for_extensions(method: str) -> None:
     ],
 )
 def test_a_method_that_could_never_be_served_is_refused(versions: Any, complaint: str) -> None:
-    with pytest.raises(ValueError, match=f"^MethodBinding for 'com.example/search' {complaint}"):
+    with pytest.raises(ValueError, match=f"^MethodBinding for 'com.example/tides' {complaint}"):
         binding(protocol_versions=versions)
 
 
 def test_bindings_are_data() -> None:
     tool = ToolBinding(fn=len)
     assert (tool.fn, tool.meta, tool.kwargs) == (len, None, {})
-    assert binding() == MethodBinding(SEARCH, SearchParams, search, None)
+    assert binding() == MethodBinding(TIDES, TideParams, tides, None)
 
 
 # Methods.
@@ -197,18 +197,18 @@ def test_bindings_are_data() -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_method_of_an_extension_is_served_with_validated_params(mode: str) -> None:
     async with Client(served(Given(binding())), mode=mode) as client:
-        result = await client.session.send_request(SearchRequest(params=SearchParams(query="mcp")), SearchResult)
-        assert result.items == ["mcp-0", "mcp-1"]
+        result = await client.session.send_request(TidesRequest(params=TideParams(harbour="Brest")), Tides)
+        assert result.heights == ["Brest-0", "Brest-1"]
         with pytest.raises(MCPError) as raised:
-            await send(client, SEARCH, {"query": "mcp", "limit": 99})
+            await send(client, TIDES, {"harbour": "Brest", "days": 99})
         assert raised.value.code == INVALID_PARAMS
 
 
 @pytest.mark.anyio
 async def test_its_result_is_one_like_any_other() -> None:
     async with connected(served(Given(binding()))) as client:
-        assert await send(client, SEARCH, {"query": "a", "limit": 1}) == {
-            "items": ["a-0"],
+        assert await send(client, TIDES, {"harbour": "a", "days": 1}) == {
+            "heights": ["a-0"],
             "resultType": "complete",
             "_meta": identity(),
         }
@@ -220,11 +220,11 @@ async def test_outside_its_revisions_the_method_does_not_exist_whatever_the_para
     older = served(Given(binding(protocol_versions=frozenset({"2025-11-25"}))))
     for server, has, has_not in ((modern, "auto", "legacy"), (older, "legacy", "auto")):
         async with Client(server, mode=has) as client:
-            assert (await send(client, SEARCH, {"query": "a"}))["items"] == ["a-0", "a-1"]
+            assert (await send(client, TIDES, {"harbour": "a"}))["heights"] == ["a-0", "a-1"]
         async with Client(server, mode=has_not) as client:
-            for params in ({"query": "a"}, {"limit": 99}):
-                error = await refusal(client, SEARCH, params)
-                assert (error.code, error.message, error.data) == (METHOD_NOT_FOUND, "Method not found", SEARCH)
+            for params in ({"harbour": "a"}, {"days": 99}):
+                error = await refusal(client, TIDES, params)
+                assert (error.code, error.message, error.data) == (METHOD_NOT_FOUND, "Method not found", TIDES)
 
 
 @pytest.mark.anyio
@@ -244,18 +244,18 @@ async def test_the_names_of_tasks_are_free_for_an_extension() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_client_that_did_not_declare_an_extension_can_be_refused(mode: str) -> None:
-    server = served(Given(binding(gated_search)))
-    request = SearchRequest(params=SearchParams(query="a", limit=1))
+    server = served(Given(binding(gated_tides)))
+    request = TidesRequest(params=TideParams(harbour="a", days=1))
     async with Client(server, mode=mode) as client:
         with pytest.raises(MCPError) as raised:
-            await client.session.send_request(request, SearchResult)
+            await client.session.send_request(request, Tides)
     error = raised.value
     assert error.code == MISSING_REQUIRED_CLIENT_CAPABILITY == -32021
-    assert error.message == "Client did not declare required extension 'com.example/search'"
-    assert error.data == {"requiredCapabilities": {"extensions": {SEARCH: {}}}}
+    assert error.message == "Client did not declare required extension 'com.example/tides'"
+    assert error.data == {"requiredCapabilities": {"extensions": {TIDES: {}}}}
     for settings in ({}, {"deep": True}):
-        async with Client(server, mode=mode, extensions=[advertise(SEARCH, settings)]) as client:
-            assert (await client.session.send_request(request, SearchResult)).items == ["a-0"]
+        async with Client(server, mode=mode, extensions=[advertise(TIDES, settings)]) as client:
+            assert (await client.session.send_request(request, Tides)).heights == ["a-0"]
 
 
 # Interception.
@@ -335,12 +335,12 @@ async def test_another_context_changes_what_the_handler_observes_and_not_what_is
 async def test_a_result_of_a_kind_of_its_own_reaches_the_client_verbatim_and_only_in_2026_07_28() -> None:
     class Issuing(Given):
         async def intercept_tool_call(self, params: Any, ctx: Context, call_next: CallNext) -> HandlerResult:
-            return {"resultType": "receipt", "receiptToken": "r-117"}
+            return {"resultType": "ticket", "ticketNumber": "t-9"}
 
     request = types.CallToolRequest(params=types.CallToolRequestParams(name="add"))
     async with Client(served(Issuing())) as client:
         result = await client.session.send_request(request, AnyResult)
-        assert result.root == {"resultType": "receipt", "receiptToken": "r-117", "_meta": identity()}
+        assert result.root == {"resultType": "ticket", "ticketNumber": "t-9", "_meta": identity()}
     async with Client(served(Issuing()), mode="legacy") as client:
         with pytest.raises(MCPError, match="Handler returned an invalid result"):
             await client.session.send_request(request, AnyResult)

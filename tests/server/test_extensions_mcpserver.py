@@ -19,18 +19,18 @@ from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 pytestmark = pytest.mark.anyio
 
-STAMPS = "com.example/stamps"
+LABELS = "com.example/labels"
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
-def stamp(text: str, ctx: ToolContext) -> str:
-    """Stamps a text."""
+def label(text: str, ctx: ToolContext) -> str:
+    """Labels a text."""
     return f"[{ctx.mcp_server.name}] {text}"
 
 
 def gated(ctx: ToolContext) -> str:
     """Only for clients that know the extension."""
-    require_client_extension(ctx, STAMPS)
+    require_client_extension(ctx, LABELS)
     return "come in"
 
 
@@ -42,25 +42,25 @@ async def count(ctx: Context, params: NumberParams) -> dict[str, Any]:
     return {"counted": params.n}
 
 
-class Stamps(Extension):
+class Labels(Extension):
     """One of everything."""
 
-    identifier = STAMPS
+    identifier = LABELS
 
     def settings(self) -> dict[str, Any]:
-        return {"sealed": True}
+        return {"sticky": True}
 
     def tools(self) -> Sequence[ToolBinding]:
         return [
-            ToolBinding(fn=stamp, meta={"k": 1}, kwargs={"title": "Stamp"}),
+            ToolBinding(fn=label, meta={"k": 1}, kwargs={"title": "Label"}),
             ToolBinding(fn=gated),
         ]
 
     def resources(self) -> Sequence[ResourceBinding]:
-        return [ResourceBinding(TextResource(uri="stamps://seal", text="a seal"))]
+        return [ResourceBinding(TextResource(uri="labels://roll", text="a roll"))]
 
     def methods(self) -> Sequence[MethodBinding]:
-        return [MethodBinding("com.example/stamps.count", NumberParams, count)]
+        return [MethodBinding("com.example/labels.count", NumberParams, count)]
 
 
 class Closing(Extension):
@@ -81,40 +81,40 @@ class Closing(Extension):
 
 @ERAS
 async def test_what_an_extension_adds_is_served_like_the_servers_own(mode: str) -> None:
-    mcp = MCPServer("office", extensions=[Stamps()])
+    mcp = MCPServer("office", extensions=[Labels()])
 
     @mcp.tool()
     def own() -> str:
         return "own"
 
     async with Client(mcp, mode=mode) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["stamp", "gated", "own"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["label", "gated", "own"]
         tool = (await client.list_tools()).tools[0]
-        assert (tool.title, tool.description, tool.meta) == ("Stamp", "Stamps a text.", {"k": 1})
+        assert (tool.title, tool.description, tool.meta) == ("Label", "Labels a text.", {"k": 1})
         assert list(tool.input_schema["properties"]) == ["text"]
-        result = await client.call_tool("stamp", {"text": "hello"})
+        result = await client.call_tool("label", {"text": "hello"})
         assert result.content == [types.TextContent(text="[office] hello")]
-        [content] = (await client.read_resource("stamps://seal")).contents
+        [content] = (await client.read_resource("labels://roll")).contents
         assert isinstance(content, types.TextResourceContents)
-        assert content.text == "a seal"
-        assert (await send(client, "com.example/stamps.count", {"n": 3}))["counted"] == 3
+        assert content.text == "a roll"
+        assert (await send(client, "com.example/labels.count", {"n": 3}))["counted"] == 3
 
 
 async def test_over_http_as_well() -> None:
-    mcp = MCPServer("office", extensions=[Stamps(), Closing("stamp")])
+    mcp = MCPServer("office", extensions=[Labels(), Closing("label")])
     with served(mcp) as url:  # pyright: ignore[reportArgumentType]
-        async with Client(url, extensions=[advertise(STAMPS)]) as client:
-            assert client.server_capabilities.extensions == {STAMPS: {"sealed": True}, "com.example/closing": {}}
-            assert (await send(client, "com.example/stamps.count", {"n": 3}))["counted"] == 3
+        async with Client(url, extensions=[advertise(LABELS)]) as client:
+            assert client.server_capabilities.extensions == {LABELS: {"sticky": True}, "com.example/closing": {}}
+            assert (await send(client, "com.example/labels.count", {"n": 3}))["counted"] == 3
             assert (await client.call_tool("gated")).content == [types.TextContent(text="come in")]
-            with pytest.raises(MCPError, match=r"^stamp is closed$"):
-                await client.call_tool("stamp", {"text": "a"})
+            with pytest.raises(MCPError, match=r"^label is closed$"):
+                await client.call_tool("label", {"text": "a"})
 
 
 @ERAS
 async def test_a_tool_may_ask_for_a_client_that_knows_the_extension(mode: str) -> None:
-    mcp = MCPServer("office", extensions=[Stamps()])
-    async with Client(mcp, mode=mode, extensions=[advertise(STAMPS)]) as client:
+    mcp = MCPServer("office", extensions=[Labels()])
+    async with Client(mcp, mode=mode, extensions=[advertise(LABELS)]) as client:
         assert (await client.call_tool("gated")).content == [types.TextContent(text="come in")]
     async with Client(mcp, mode=mode) as client:
         with pytest.raises(MCPError) as raised:
@@ -127,13 +127,13 @@ async def test_an_interceptor_stands_around_tools_of_any_origin(mode: str) -> No
     mcp = MCPServer(
         "office",
         extensions=[
-            Closing("stamp"),
-            Stamps(),
+            Closing("label"),
+            Labels(),
         ],
     )
-    async with Client(mcp, mode=mode, extensions=[advertise(STAMPS)]) as client:
-        with pytest.raises(MCPError, match=r"^stamp is closed$"):
-            await client.call_tool("stamp", {"text": "a"})
+    async with Client(mcp, mode=mode, extensions=[advertise(LABELS)]) as client:
+        with pytest.raises(MCPError, match=r"^label is closed$"):
+            await client.call_tool("label", {"text": "a"})
         assert not (await client.call_tool("gated")).is_error
 
 
@@ -171,16 +171,16 @@ class Named(Extension):
 @pytest.mark.parametrize(
     ("extensions", "kind", "complaint"),
     [
-        ([Stamps(), Stamps()], ValueError, "^Extension 'com.example/stamps' is already registered$"),
+        ([Labels(), Labels()], ValueError, "^Extension 'com.example/labels' is already registered$"),
         (
             [Named("a/a", "x/count"), Named("a/b", "x/count")],
             ValueError,
             "^Extension 'a/b' binds method 'x/count', which is already registered",
         ),
         ([Named("a")], TypeError, r"^Named\.identifier must be a `vendor-prefix/name` string"),
-        ([Stamps], TypeError, "^extensions= takes instances of Extension, got the class Stamps$"),
+        ([Labels], TypeError, "^extensions= takes instances of Extension, got the class Labels$"),
         ([Closing], TypeError, "^extensions= takes instances of Extension, got the class Closing$"),
-        (["com.example/stamps"], TypeError, "^extensions= takes instances of Extension, got str$"),
+        (["com.example/labels"], TypeError, "^extensions= takes instances of Extension, got str$"),
     ],
 )
 def test_what_a_server_cannot_take_is_refused_when_it_is_made(
@@ -191,11 +191,11 @@ def test_what_a_server_cannot_take_is_refused_when_it_is_made(
 
 
 async def test_a_tool_whose_name_is_taken_is_treated_as_by_add_tool(caplog: pytest.LogCaptureFixture) -> None:
-    class Again(Stamps):
+    class Again(Labels):
         identifier = "com.example/again"
 
         def methods(self) -> Sequence[MethodBinding]:
             return []
 
-    MCPServer("office", extensions=[Stamps(), Again()])
-    assert "Tool already exists: stamp" in caplog.text
+    MCPServer("office", extensions=[Labels(), Again()])
+    assert "Tool already exists: label" in caplog.text

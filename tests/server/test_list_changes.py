@@ -179,7 +179,7 @@ async def test_a_handler_that_goes_on_does_not_keep_its_change_to_itself(
         await finish.wait()
 
     async with listening(mcp, mode) as listener, anyio.create_task_group() as group:
-        group.start_soon(listener.client.call_tool, "long", {})
+        group.start_soon(listener.client.call_tool, "long")
         with anyio.fail_after(5):
             while not listener.heard:
                 await anyio.sleep(0.01)

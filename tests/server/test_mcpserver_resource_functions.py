@@ -248,3 +248,13 @@ async def test_a_resource_without_variables_cannot_ask_for_input() -> None:
     resource = resource_of(lambda: InputRequiredResult(request_state="s"))
     with pytest.raises(ValueError, match="only those of templates can"):
         await resource.read()
+
+
+class Shouted(FunctionResource):
+    async def read(self) -> str:
+        return str(await super().read()).upper()
+
+
+async def test_a_subclass_may_read_in_its_own_way() -> None:
+    resource = Shouted.from_function(lambda: "hello", uri="a://1", name="it")
+    assert await resource.read_contents() == [ReadResourceContents("HELLO", "text/plain")]

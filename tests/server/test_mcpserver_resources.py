@@ -103,7 +103,7 @@ async def test_what_is_neither_text_nor_bytes_is_an_error_that_names_the_class()
 
     with pytest.raises(UnexpectedResourceError) as caught:
         await Counting(uri="count://1").read_contents()
-    assert str(caught.value.__cause__) == "Counting.read() must return str or bytes, not int"
+    assert str(caught.value.__cause__) == "Counting.read() gave a int; what can be sent is str or bytes"
 
 
 async def test_half_a_surrogate_pair_is_an_error_of_its_resource() -> None:

@@ -206,6 +206,12 @@ async def test_the_endpoint_answers_with_and_without_a_final_slash(path: str, as
         assert await states(app, asked) == 1
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/"])
+def test_the_endpoint_is_one_route(path: str) -> None:
+    app = Living().server.streamable_http_app(streamable_http_path=path)
+    assert [route.path for route in app.routes if isinstance(route, Route)] == [path]
+
+
 @pytest.mark.parametrize("path", ["/", "/other", "/mcp/more", "//mcp"])
 async def test_any_other_path_is_not_found(path: str) -> None:
     async with serving(Living().server) as app:

@@ -19,8 +19,8 @@ from mcp.client.folding import fold_extensions
 from mcp.server import Server
 
 
-class Receipt(types.Result):
-    result_type: Literal["receipt"] = "receipt"
+class Ticket(types.Result):
+    result_type: Literal["ticket"] = "ticket"
 
 
 class Voucher(types.Result):
@@ -32,23 +32,23 @@ class Tagless(types.Result):
 
 
 class AnyTag(types.Result):
-    result_type: str = "receipt"
+    result_type: str = "ticket"
 
 
 class TwoTags(types.Result):
-    result_type: Literal["receipt", "voucher"] = "receipt"
+    result_type: Literal["ticket", "voucher"] = "ticket"
 
 
 class CoreChild(types.CallToolResult):
-    result_type: Literal["receipt"] = "receipt"  # pyright: ignore[reportIncompatibleVariableOverride]
+    result_type: Literal["ticket"] = "ticket"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class AskingChild(types.InputRequiredResult):
-    result_type: Literal["receipt"] = "receipt"  # pyright: ignore[reportIncompatibleVariableOverride]
+    result_type: Literal["ticket"] = "ticket"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class NoResult(BaseModel):
-    result_type: Literal["receipt"] = "receipt"
+    result_type: Literal["ticket"] = "ticket"
 
 
 async def resolve(claimed: Any, ctx: ClaimContext) -> types.CallToolResult:
@@ -58,7 +58,7 @@ async def resolve(claimed: Any, ctx: ClaimContext) -> types.CallToolResult:
 async def take(params: Any) -> None: ...
 
 
-RECEIPTS = ResultClaim(result_type="receipt", model=Receipt, resolve=resolve)
+TICKETS = ResultClaim(result_type="ticket", model=Ticket, resolve=resolve)
 VOUCHERS = ResultClaim(result_type="voucher", model=Voucher, resolve=resolve)
 NOTES = NotificationBinding(method="com.example/note", params_type=types.NotificationParams, handler=take)
 
@@ -91,12 +91,12 @@ class Given(ClientExtension):
 
 
 def claim(**changes: Any) -> ResultClaim[Any]:
-    arguments: dict[str, Any] = {"result_type": "receipt", "model": Receipt, "resolve": resolve, **changes}
+    arguments: dict[str, Any] = {"result_type": "ticket", "model": Ticket, "resolve": resolve, **changes}
     return ResultClaim[Any](**arguments)
 
 
 def test_a_claim_is_for_tool_calls_in_every_revision_that_has_kinds_of_results() -> None:
-    assert (RECEIPTS.method, RECEIPTS.protocol_versions) == ("tools/call", None)
+    assert (TICKETS.method, TICKETS.protocol_versions) == ("tools/call", None)
     assert claim(protocol_versions=frozenset({"2026-07-28"})).protocol_versions == {"2026-07-28"}
 
 
@@ -105,10 +105,10 @@ def test_a_claim_is_for_tool_calls_in_every_revision_that_has_kinds_of_results()
     [
         ({"result_type": "complete"}, "resultType 'complete' is the protocol's own, and cannot be claimed"),
         ({"result_type": "input_required"}, "resultType 'input_required' is the protocol's own, and cannot be claimed"),
-        ({"result_type": "voucher"}, "Receipt.result_type must be Literal['voucher']"),
-        ({"model": Tagless}, "Tagless.result_type must be Literal['receipt']"),
-        ({"model": AnyTag}, "AnyTag.result_type must be Literal['receipt']"),
-        ({"model": TwoTags}, "TwoTags.result_type must be Literal['receipt']"),
+        ({"result_type": "voucher"}, "Ticket.result_type must be Literal['voucher']"),
+        ({"model": Tagless}, "Tagless.result_type must be Literal['ticket']"),
+        ({"model": AnyTag}, "AnyTag.result_type must be Literal['ticket']"),
+        ({"model": TwoTags}, "TwoTags.result_type must be Literal['ticket']"),
         ({"model": CoreChild}, "CoreChild must be no subclass of CallToolResult or InputRequiredResult"),
         ({"model": AskingChild}, "AskingChild must be no subclass of CallToolResult or InputRequiredResult"),
         ({"model": NoResult}, "NoResult must be a subclass of mcp.types.Result"),
@@ -137,7 +137,7 @@ def test_a_bad_identifier_is_refused_when_the_class_is_defined() -> None:
     with pytest.raises(TypeError, match=r"^Bad\.identifier must be a `vendor-prefix/name` string"):
 
         class Bad(ClientExtension):  # pyright: ignore[reportUnusedClass]
-            identifier = "receipts"
+            identifier = "tickets"
 
 
 def test_a_base_needs_no_identifier_and_a_subclass_may_inherit_one() -> None:
@@ -180,14 +180,14 @@ def test_an_advertised_extension_does_nothing() -> None:
             "extension 'com.example/a' is given more than once",
         ),
         (
-            [Given("com.example/a", [RECEIPTS]), Given("com.example/b", [RECEIPTS])],
+            [Given("com.example/a", [TICKETS]), Given("com.example/b", [TICKETS])],
             ValueError,
-            "extension 'com.example/b' claims resultType 'receipt', like 'com.example/a': only one may",
+            "extension 'com.example/b' claims resultType 'ticket', like 'com.example/a': only one may",
         ),
         (
-            [Given("com.example/a", [RECEIPTS, RECEIPTS])],
+            [Given("com.example/a", [TICKETS, TICKETS])],
             ValueError,
-            "extension 'com.example/a' claims resultType 'receipt', like 'com.example/a': only one may",
+            "extension 'com.example/a' claims resultType 'ticket', like 'com.example/a': only one may",
         ),
         (
             [Given("com.example/a", (), [NOTES]), Given("com.example/b", (), [NOTES])],
@@ -224,12 +224,12 @@ def test_what_a_client_cannot_take_is_refused_when_it_is_made(
 
 def test_extensions_fold_into_what_a_session_takes() -> None:
     folded = fold_extensions(
-        [Given("com.example/a", [RECEIPTS, VOUCHERS]), Given("com.example/b", (), [NOTES], {"k": 1})]
+        [Given("com.example/a", [TICKETS, VOUCHERS]), Given("com.example/b", (), [NOTES], {"k": 1})]
     )
     assert folded.ad == {"com.example/a": {}, "com.example/b": {"k": 1}}
-    assert folded.claims == {"com.example/a": (RECEIPTS, VOUCHERS)}
+    assert folded.claims == {"com.example/a": (TICKETS, VOUCHERS)}
     assert folded.bindings == (NOTES,)
-    assert folded.by_model == {Receipt: RECEIPTS, Voucher: VOUCHERS}
+    assert folded.by_model == {Ticket: TICKETS, Voucher: VOUCHERS}
     for nothing in (None, ()):
         folded = fold_extensions(nothing)
         assert (folded.ad, folded.claims, folded.bindings, folded.by_model) == (None, None, None, {})
@@ -242,12 +242,12 @@ def test_extensions_fold_into_what_a_session_takes() -> None:
     ("options", "complaint"),
     [
         (
-            {"result_claims": {"com.example/a": [RECEIPTS]}},
+            {"result_claims": {"com.example/a": [TICKETS]}},
             "result_claims of 'com.example/a', which extensions= does not declare",
         ),
         (
-            {"result_claims": {"com.example/a": [RECEIPTS, RECEIPTS]}, "extensions": {"com.example/a": {}}},
-            "result_claims claim resultType 'receipt' more than once",
+            {"result_claims": {"com.example/a": [TICKETS, TICKETS]}, "extensions": {"com.example/a": {}}},
+            "result_claims claim resultType 'ticket' more than once",
         ),
         (
             {"notification_bindings": [NOTES, NOTES]},
@@ -262,7 +262,7 @@ def test_what_a_session_cannot_take_is_refused_when_it_is_made(options: dict[str
 
 
 def test_the_error_about_a_claimed_result_holds_it() -> None:
-    result = Receipt()
+    result = Ticket()
     error = UnexpectedClaimedResult(result)
     assert error.result is result
     assert "allow_claimed=True" in str(error)

@@ -24,6 +24,7 @@ HOMES = {
     "mcp.client._transport.Transport": "mcp.client.Transport",
     "mcp.client._transport.TransportStreams": "mcp.engine.streams.TransportStreams",
     "mcp.client.client._evicting_message_handler": "mcp.client.cache_setup.evicting_message_handler",
+    "mcp.client.client._fold_extensions": "mcp.client.folding.fold_extensions",
     "mcp.client.client._synthesize_discover": "mcp.client.negotiation.presumed_discovery",
     "mcp.client.client.negotiate_auto": "mcp.client.negotiation.negotiate_auto",
     "mcp.client.session.ProgressFnT": "mcp.engine.progress.ProgressFnT",

@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.extension import validate_extension_identifier
 
 GOOD = (
-    "com.example/stamps",
+    "com.example/labels",
     "io.modelcontextprotocol/ui",
     "a/b",
     "a-b/c",
@@ -19,8 +19,8 @@ GOOD = (
 
 BAD: tuple[Any, ...] = (
     "",
-    "stamps",
-    "/stamps",
+    "labels",
+    "/labels",
     "com.example/",
     "com..example/x",
     ".com/x",
@@ -43,13 +43,13 @@ BAD: tuple[Any, ...] = (
 
 @pytest.mark.parametrize("identifier", GOOD)
 def test_a_domain_and_a_name_make_an_identifier(identifier: str) -> None:
-    validate_extension_identifier(identifier, owner="Stamps")
+    validate_extension_identifier(identifier, owner="Labels")
 
 
 @pytest.mark.parametrize("identifier", BAD, ids=repr)
 def test_anything_else_is_refused_with_the_form_it_should_have(identifier: Any) -> None:
     with pytest.raises(TypeError) as raised:
-        validate_extension_identifier(identifier, owner="Stamps")
+        validate_extension_identifier(identifier, owner="Labels")
     assert str(raised.value) == (
-        f"Stamps.identifier must be a `vendor-prefix/name` string (reverse-DNS prefix required), got {identifier!r}"
+        f"Labels.identifier must be a `vendor-prefix/name` string (reverse-DNS prefix required), got {identifier!r}"
     )

@@ -98,7 +98,7 @@ def test_a_package_says_its_own_name_in_errors() -> None:
 def test_importing_the_library_loads_none_of_its_parts() -> None:
     program = "import sys, mcp; print(sorted(name for name in sys.modules if name.startswith('mcp')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['mcp', 'mcp.lazy']"
+    assert done.stdout.strip() == "['mcp', 'mcp.lazy', 'mcp.mcp_types', 'mcp_types']"
 
 
 def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:
@@ -110,3 +110,15 @@ def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:
 def test_what_the_library_has_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'mcp' has no attribute 'Servant'"):
         getattr(mcp, "Servant")  # noqa: B009 (a type checker knows that there is none)
+
+
+def test_whoever_looks_into_the_names_of_mcp_finds_all_of_them() -> None:
+    """openai-agents does."""
+    code = (
+        "import sys, mcp\n"
+        "assert 'mcp.client' not in sys.modules\n"
+        "assert 'Tool' in dir(mcp) and 'mcp.client' not in sys.modules\n"
+        "assert set(mcp.__all__) <= set(vars(mcp))\n"
+        "assert vars(mcp)['Client'] is mcp.Client"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=50)

@@ -57,7 +57,7 @@ class ResultClaim(Generic[ClaimedT]):
 
     Attributes:
         result_type: The `resultType` by which it is known.
-        model: What it is validated against. Pins the tag: `result_type: Literal["receipt"] = "receipt"`.
+        model: What it is validated against. Pins the tag: `result_type: Literal["ticket"] = "ticket"`.
         resolve: `async (claimed, context) -> CallToolResult`.
         method: The method that it answers.
         protocol_versions: The revisions in which it is claimed; None for all that have result types.
@@ -128,7 +128,7 @@ class ClientExtension:
     """What a client can be given under an identifier. Override what is needed.
 
     Attributes:
-        identifier: `vendor-prefix/name`, with a domain of your own as the prefix: `com.example/receipts`.
+        identifier: `vendor-prefix/name`, with a domain of your own as the prefix: `com.example/tickets`.
 
     Raises:
         TypeError: A subclass has an identifier of another form.

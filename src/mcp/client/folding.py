@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcp import types
 from mcp.client.extension import ClaimContext, ClientExtension, NotificationBinding, ResultClaim
 from mcp.shared.extension import read_extension
-from mcp.types import CallToolResult, Result
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -30,7 +30,7 @@ class FoldedExtensions:
     ad: dict[str, dict[str, Any]] | None
     claims: dict[str, tuple[ResultClaim[Any], ...]] | None
     bindings: tuple[NotificationBinding[Any], ...] | None
-    by_model: Mapping[type[Result], ResultClaim[Any]]
+    by_model: Mapping[type[types.Result], ResultClaim[Any]]
 
 
 def fold_extensions(extensions: Sequence[ClientExtension] | None) -> FoldedExtensions:
@@ -75,11 +75,11 @@ def _check_single(deed: str, owned: Iterable[tuple[str, str]]) -> None:
 
 async def finish_claimed(
     session: ClientSession,
-    claims: Mapping[type[Result], ResultClaim[Any]],
-    claimed: Result,
+    claims: Mapping[type[types.Result], ResultClaim[Any]],
+    claimed: types.Result,
     tool: str,
     timeout: float | None,
-) -> CallToolResult:
+) -> types.CallToolResult:
     """Has a result finished by the extension that claims it, and checks what becomes of it like any result.
 
     Args:
@@ -96,7 +96,7 @@ async def finish_claimed(
     claim = claims[type(claimed)]
     context = ClaimContext(session=session, tool_name=tool, read_timeout_seconds=timeout)
     result: Any = await claim.resolve(claimed, context)
-    if not isinstance(result, CallToolResult):
+    if not isinstance(result, types.CallToolResult):
         raise TypeError(
             f"the claim of resultType {claim.result_type!r} must resolve to a CallToolResult, "
             f"got {type(result).__name__}"

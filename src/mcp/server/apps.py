@@ -2,11 +2,11 @@
 
     apps = Apps()
 
-    @apps.tool(resource_uri="ui://clock/app.html")
-    def get_time() -> str: ...
+    @apps.tool(resource_uri="ui://dice/app.html")
+    def roll() -> str: ...
 
-    apps.add_html_resource("ui://clock/app.html", "<!doctype html>...")
-    mcp = MCPServer("clock", extensions=[apps])
+    apps.add_html_resource("ui://dice/app.html", "<!doctype html>...")
+    mcp = MCPServer("dice", extensions=[apps])
 
 The extension `io.modelcontextprotocol/ui`: a tool names a `ui://` resource, whose HTML the host renders.
 """

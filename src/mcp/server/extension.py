@@ -72,7 +72,7 @@ class MethodBinding:
     """A request method of an extension.
 
     Attributes:
-        method: Its name, such as `com.example/search`.
+        method: Its name, such as `com.example/tides`.
         params_type: What params are validated against before `handler` runs. Derive it from `RequestParams`.
         handler: `async (ctx, params) -> model, dict or None`.
         protocol_versions: The revisions that have the method; None for all. In any other it does not exist: -32601.
@@ -111,7 +111,7 @@ class Extension:
     """What a server can be given under an identifier. Override what is needed.
 
     Attributes:
-        identifier: `vendor-prefix/name`, with a domain of your own as the prefix: `com.example/stamps`.
+        identifier: `vendor-prefix/name`, with a domain of your own as the prefix: `com.example/labels`.
 
     Raises:
         TypeError: A subclass has an identifier of another form.

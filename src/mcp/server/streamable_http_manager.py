@@ -1,6 +1,7 @@
 """The application around the MCP endpoint: its lifespan, its routes."""
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from math import inf
@@ -237,6 +238,7 @@ def build_app(
         async with manager.run():
             yield
 
-    paths = dict.fromkeys((path, path.rstrip("/") or "/", path.rstrip("/") + "/"))
-    routes: list[BaseRoute] = [Route(path, endpoint=manager.asgi_app) for path in paths]
-    return Starlette(debug=debug, routes=[*routes, *more_routes], lifespan=lifespan)
+    endpoint = Route(path, endpoint=manager.asgi_app)
+    pattern = endpoint.path_regex.pattern.removesuffix("$").removesuffix("/")
+    endpoint.path_regex = re.compile(f"{pattern}/?$")
+    return Starlette(debug=debug, routes=[endpoint, *more_routes], lifespan=lifespan)

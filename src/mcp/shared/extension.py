@@ -16,7 +16,7 @@ _IDENTIFIER = re.compile(rf"{_LABEL}(?:\.{_LABEL})*/{_NAME}")
 
 
 def validate_extension_identifier(identifier: Any, *, owner: str) -> None:
-    """Checks the identifier of an extension, such as `com.example/stamps`.
+    """Checks the identifier of an extension, such as `com.example/labels`.
 
     Specification: basic/index under `_meta`; for extensions the prefix is required.
 

@@ -84,7 +84,9 @@ class Resource(EditedInPlace, abc.ABC):
 
     def _contents_of(self, value: Any) -> list[ReadResourceContents]:
         if not isinstance(value, (str, bytes)):
-            raise TypeError(f"{type(self).__name__}.read() must return str or bytes, not {type(value).__name__}")
+            raise TypeError(
+                f"{type(self).__name__}.read() gave a {type(value).__name__}; what can be sent is str or bytes"
+            )
         return [ReadResourceContents(sendable(value), self.mime_type, self.meta)]
 
 

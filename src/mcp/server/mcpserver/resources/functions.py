@@ -83,12 +83,16 @@ class FunctionResource(Resource):
             ValueError: It returned several contents, which `read_contents` gives.
             Exception: Whatever the function raises.
         """
-        contents = self._contents_of(await self._value())
+        contents = self._contents_of(await self._result())
         if len(contents) != 1:
             raise ValueError(f"Resource {self.uri!r} has {len(contents)} contents; call read_contents()")
         return contents[0].content
 
     async def _value(self) -> Any:
+        # `read` is for one content only, so it is asked where a subclass reads in its own way.
+        return await (self._result() if type(self).read is FunctionResource.read else self.read())
+
+    async def _result(self) -> Any:
         value = await self.fn() if is_async_callable(self.fn) else await run_in_worker(self._called)
         if isawaitable(value):
             value = await value

@@ -17,7 +17,7 @@ class TemplateIndex:
     def __init__(self) -> None:
         self._templates: dict[str, ResourceTemplate] = {}
         self._heads: dict[str, list[tuple[int, ResourceTemplate]]] = {}
-        self._lengths: list[int] = []
+        self._lengths: set[int] = set()
         self._next_place = 0
 
     def __iter__(self) -> Iterator[ResourceTemplate]:
@@ -39,7 +39,7 @@ class TemplateIndex:
         others.append((place, template))
         self._next_place += 1
         self._templates[text] = template
-        self._lengths = sorted({len(head) for head in self._heads})
+        self._lengths.add(len(head))
 
     def remove(self, uri_template: str) -> None:
         """Removes the template with this text.
@@ -54,7 +54,7 @@ class TemplateIndex:
             self._heads[head] = rest
         else:
             del self._heads[head]
-        self._lengths = sorted({len(head) for head in self._heads})
+        self._lengths = {len(head) for head in self._heads}
 
     def candidates(self, uri: str) -> list[ResourceTemplate]:
         """The templates whose first literal the URI begins with, in the order in which they were added.

@@ -1,4 +1,4 @@
-"""A shop that answers a purchase with a receipt, and a client extension that redeems it."""
+"""A cloakroom that answers a coat left there with a ticket, and a client extension that collects it."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,43 +7,43 @@ from mcp import types
 from mcp.client import ClaimContext, ClientExtension, NotificationBinding, ResultClaim
 from mcp.server import Server, ServerRequestContext
 
-RECEIPTS = "com.example/receipts"
+TICKETS = "com.example/tickets"
 OPENED = "com.example/opened"
-"""The method of the shop's own notification."""
+"""The method of the cloakroom's own notification."""
 
 Context = ServerRequestContext[Any, Any]
 
 
-class Receipt(types.Result):
-    result_type: Literal["receipt"] = "receipt"
-    receipt_token: str
+class Ticket(types.Result):
+    result_type: Literal["ticket"] = "ticket"
+    ticket_number: str
 
 
 class Opened(types.NotificationParams):
     hour: int
 
 
-class Receipts(ClientExtension):
-    """Redeems receipts with a further call."""
+class Tickets(ClientExtension):
+    """Collects tickets with a further call."""
 
-    identifier = RECEIPTS
+    identifier = TICKETS
 
     def __init__(self) -> None:
         self.contexts: list[ClaimContext] = []
 
     def settings(self) -> dict[str, Any]:
-        return {"currency": "EUR"}
+        return {"floor": 1}
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        return [ResultClaim(result_type="receipt", model=Receipt, resolve=self.redeem)]
+        return [ResultClaim(result_type="ticket", model=Ticket, resolve=self.collect)]
 
-    async def redeem(self, claimed: Receipt, ctx: ClaimContext) -> types.CallToolResult:
+    async def collect(self, claimed: Ticket, ctx: ClaimContext) -> types.CallToolResult:
         self.contexts.append(ctx)
-        return await ctx.session.call_tool("redeem", {"token": claimed.receipt_token})
+        return await ctx.session.call_tool("fetch", {"number": claimed.ticket_number})
 
 
 class Hours(ClientExtension):
-    """Notes when the shop opens."""
+    """Notes when the cloakroom opens."""
 
     identifier = "com.example/hours"
 
@@ -60,14 +60,14 @@ class Hours(ClientExtension):
 
 async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
     schema = {"type": "object"}
-    priced = {"type": "object", "properties": {"price": {"type": "integer"}}, "required": ["price"]}
+    lined = {"type": "object", "properties": {"length": {"type": "integer"}}, "required": ["length"]}
     return types.ListToolsResult(
         tools=[
-            types.Tool(name="buy", input_schema=schema),
-            types.Tool(name="redeem", input_schema=schema),
+            types.Tool(name="leave", input_schema=schema),
+            types.Tool(name="fetch", input_schema=schema),
             types.Tool(name="look", input_schema=schema),
             types.Tool(name="open", input_schema=schema),
-            types.Tool(name="priced", input_schema=schema, output_schema=priced),
+            types.Tool(name="lined", input_schema=schema, output_schema=lined),
             types.Tool(name="torn", input_schema=schema),
             types.Tool(name="odd", input_schema=schema),
         ]
@@ -76,8 +76,8 @@ async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) 
 
 async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
     arguments = params.arguments or {}
-    if params.name == "redeem":
-        return types.CallToolResult(content=[types.TextContent(text=f"goods for {arguments['token']}")])
+    if params.name == "fetch":
+        return types.CallToolResult(content=[types.TextContent(text=f"coat for {arguments['number']}")])
     if params.name == "look":
         capabilities = ctx.session.client_capabilities
         declared = {} if capabilities is None else capabilities.extensions or {}
@@ -87,11 +87,11 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
             notification = types.Notification[dict[str, Any], str](method=arguments["method"], params={"hour": hour})
             await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
         return types.CallToolResult(content=[])
-    return {"torn": {"resultType": "receipt"}, "odd": {"resultType": "odd"}}.get(
-        params.name, {"resultType": "receipt", "receiptToken": "r-117"}
+    return {"torn": {"resultType": "ticket"}, "odd": {"resultType": "odd"}}.get(
+        params.name, {"resultType": "ticket", "ticketNumber": "t-9"}
     )
 
 
 def build() -> Server[Any]:
-    """The shop."""
-    return Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    """The cloakroom."""
+    return Server("cloakroom", on_list_tools=list_tools, on_call_tool=call_tool)

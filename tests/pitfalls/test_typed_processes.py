@@ -75,12 +75,14 @@ def test_b04_a_server_ends_with_its_client_whatever_a_tool_is_doing(tool: str, e
 
 
 CHATTY = """
+import logging
 from mcp.server.mcpserver import MCPServer
 
 mcp = MCPServer("chatty", log_level="INFO")
 
 @mcp.tool()
 async def swallow(text: str) -> int:
+    logging.getLogger("mine").info("swallowed %s", text)
     return len(text)
 
 mcp.run()

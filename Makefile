@@ -15,12 +15,13 @@ V1_VENV := .venv-peers
 # Keeps the type checker from asking a registry whether a newer one exists.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test check format e2e dependents conformance bench clean
+.PHONY: help demo test check types-examples format e2e dependents conformance bench clean
 
 help:
 	@echo "make demo     run examples/demo.py, a server and a client over HTTP, over stdio and in memory"
 	@echo "make test     unit tests with branch coverage of src"
 	@echo "make check    formatting, lint, types (3.10 and 3.13), layers"
+	@echo "make types-examples  the examples, and what type checkers know of programs, with pyright and mypy, both strict"
 	@echo "make format   rewrite the sources as make check wants them"
 	@echo "make e2e      real processes, sockets and other SDKs (needs Node.js 20+ and npm)"
 	@echo "make dependents  programs from PyPI on this package, each in an environment under build/ (takes a while at first)"
@@ -40,6 +41,9 @@ check: $(VENV)/.dev $(VENV)/.node
 	@$(RUN) -m pyright
 	@$(RUN) -m pyright --pythonversion 3.13
 	@$(VENV)/bin/lint-imports --no-cache --no-logo
+
+types-examples: $(VENV)/.dev $(VENV)/.node
+	@$(RUN) tests/typing/check_programs.py examples tests/typing $(ARGS)
 
 format: $(VENV)/.dev
 	@$(RUN) -m ruff check --fix .

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from commands import COMMAND, executable, mcp, program
 
+from mcp.cli.launching import become
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand for the other programs")
 
 SHOW = 'for argument; do echo "$argument"; done\nexit 7'
@@ -46,7 +48,19 @@ def test_each_program_that_is_missing_is_named(tmp_path: Path) -> None:
     executable(tools, "node", "")
     code, out, err = mcp("dev", str(file), cwd=tmp_path, PATH=str(tools))
     assert (code, out) == (1, "")
-    assert [line.partition(":")[0].strip() for line in err.splitlines()[1:]] == ["npx", "uv"]
+    assert [line.partition(":")[0].strip() for line in err.splitlines()[1:-1]] == ["npx", "uv"]
+    assert err.splitlines()[-1].startswith("Without them, from Python: async with Client(mcp) as client:")
+
+
+def test_on_windows_it_waits_for_the_inspector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SystemExit) as caught:
+        become([sys.executable, "-c", "raise SystemExit(5)"])
+    assert caught.value.code == 5
+    # The console tells both of an interrupt; the Inspector has ended when this process takes notice.
+    with pytest.raises(SystemExit) as caught:
+        become([sys.executable, "-c", f"import os; os.kill({os.getpid()}, {int(signal.SIGINT)})"])
+    assert caught.value.code == 130
 
 
 def test_a_server_that_cannot_be_loaded_is_refused_first(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Virtual environments in which a program from PyPI runs on our package, made once and kept under `build`."""
 
-import hashlib
 import json
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -56,9 +56,8 @@ def environment(program: str) -> Path:
 
 def _recipe(program: str) -> str:
     """What an environment was made from: it is made again when that changes."""
-    ours = [REPOSITORY / "pyproject.toml", REPOSITORY / "packages" / "mcp-types" / "pyproject.toml"]
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in ours)).hexdigest()
-    return f"{program}=={PROGRAMS[program]} on {digest}, Python {sys.version}"
+    needs = ", ".join(sorted(metadata.requires("mcp") or ()))
+    return f"{program}=={PROGRAMS[program]}, mcp {metadata.version('mcp')} with {needs}, Python {sys.version}"
 
 
 def _run(command: list[str]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import httpx2
 from upstream_statements import (
     ERAS,
     anew,
@@ -25,6 +24,7 @@ from upstream_statements import (
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "drivers"))
 
+from scripted_http_server import own_client
 from served_app import served
 
 from mcp import Client, ClientSessionGroup
@@ -58,14 +58,13 @@ async def _(program: ModuleType) -> object:
     return ["name='Bookshop'" in info or info, "tools=ToolsCapability" in capabilities or capabilities, *rest]
 
 
-@states("client/tutorial001", "a capability the server does not have is None", [None, "2026-07-28", "2025-11-25"])
+@states("client/tutorial001", "a capability the server does not have is None", [None, "2026-07-28", None, "2025-11-25"])
 async def _(program: ModuleType) -> object:
     seen: list[object] = []
     for mode in ERAS:
         async with Client(program.mcp, mode=mode) as client:
-            completions = client.server_capabilities.completions
-            seen.append(client.protocol_version)
-    return [completions, *seen]
+            seen += [client.server_capabilities.completions, client.protocol_version]
+    return seen
 
 
 @states("client/tutorial001", "a Client cannot be reused", True)
@@ -230,7 +229,11 @@ def bookshop(*headers_seen: list[str | None]) -> Generator[str, None, None]:
 
 def redirected(function: Callable[..., Any], address: str) -> Callable[..., Any]:
     """The function, with its first argument replaced: the programs name a port that may be in use."""
-    return lambda _, **options: function(f"{address}/mcp", **options)
+
+    def call(_: str, **options: Any) -> Any:
+        return function(f"{address}/mcp", **options)
+
+    return call
 
 
 TOOL_NAMES = "['search_books']\n"
@@ -239,7 +242,7 @@ TOOL_NAMES = "['search_books']\n"
 @states("client_transports/tutorial002", "a URL is Streamable HTTP", TOOL_NAMES)
 async def _(program: ModuleType) -> object:
     with bookshop() as address:
-        program.Client = redirected(Client, address)  # pyright: ignore[reportAttributeAccessIssue]
+        vars(program)["Client"] = redirected(Client, address)
         return await printed(program.main())
 
 
@@ -251,14 +254,14 @@ async def _(program: ModuleType) -> object:
 async def _(program: ModuleType) -> object:
     seen: list[str | None] = []
     with bookshop(seen) as address:
-        program.streamable_http_client = redirected(streamable_http_client, address)
+        vars(program)["streamable_http_client"] = redirected(streamable_http_client, address)
         return [await printed(program.main()), set(seen)]
 
 
 @states("client_transports/tutorial003", "the SDK does not close a client it did not create", False)
 async def _(program: ModuleType) -> object:
     with bookshop() as address:
-        async with httpx2.AsyncClient() as http_client:
+        async with own_client() as http_client:
             async with Client(streamable_http_client(f"{address}/mcp", http_client=http_client)):
                 pass
             return http_client.is_closed
@@ -322,7 +325,7 @@ async def _(program: ModuleType) -> object:
         return await printed(program.main())
 
 
-@states("client_transports/tutorial004", "env= is merged on top of an allow-list, nothing is inherited", [True, set()])
+@states("client_transports/tutorial004", "env= is merged into an allow-list, nothing is inherited", [True, set[str]()])
 async def _(program: ModuleType) -> object:
     os.environ["SECRET"] = "x"
     allowed = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "PWD", "SHLVL", "OLDPWD", "_", "LC_CTYPE"}
@@ -330,7 +333,8 @@ async def _(program: ModuleType) -> object:
         (folder / "server.py").write_text(KEY_SERVER)
         async with Client(program.server) as client:
             result = await client.call_tool("search_books")
-    names = set((result.structured_content or {})["result"])
+    structured: Any = result.structured_content
+    names: set[str] = set(structured["result"])
     return ["BOOKSHOP_API_KEY" in names, names - allowed - {"BOOKSHOP_API_KEY"}]
 
 
@@ -426,12 +430,7 @@ async def _(program: ModuleType) -> object:
 
 # docs/protocol-versions.md
 
-PRINTED = {"1": "2026-07-28
-", "2": "2025-11-25
-", "3": "2026-07-28
-", "4": "2026-07-28
-Bookshop
-"}
+PRINTED = {"1": "2026-07-28\n", "2": "2025-11-25\n", "3": "2026-07-28\n", "4": "2026-07-28\nBookshop\n"}
 
 for number, lines in PRINTED.items():
 

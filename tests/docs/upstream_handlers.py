@@ -52,7 +52,7 @@ def answering(action: str, content: dict[str, Any] | None = None, asked: list[An
     async def answer(context: ClientRequestContext, params: Any) -> Any:
         if asked is not None:
             asked.append(params)
-        return ElicitResult(action=action, content=content)  # pyright: ignore
+        return ElicitResult.model_validate({"action": action, "content": content})
 
     return answer
 
@@ -137,11 +137,12 @@ async def _(program: ModuleType) -> object:
 @states("context/tutorial002", "content and type of what it reads", ["fiction, non-fiction, poetry", "text/plain"])
 async def _(program: ModuleType) -> object:
     @program.mcp.tool()
-    async def look(ctx: Context) -> list[str | None]:
+    async def look(ctx: Context) -> list[Any]:
         [contents] = await ctx.read_resource("catalog://genres")
-        return [contents.content, contents.mime_type]  # pyright: ignore
+        return [contents.content, contents.mime_type]
 
-    return ((await call(program, "look")).structured_content or {})["result"]
+    looked: Any = (await call(program, "look")).structured_content
+    return looked["result"]
 
 
 @states(
@@ -193,7 +194,7 @@ async def _(program: ModuleType) -> object:
     ["Reserved 'Dune' (6 copies left).", "'Neuromancer' is out of stock."],
 )
 async def _(program: ModuleType) -> object:
-    return [(await said(program, "reserve_book", title=title))[0] for title in ("Dune", "Neuromancer")]  # pyright: ignore
+    return [(await said(program, "reserve_book", title=title))[0] for title in ("Dune", "Neuromancer")]
 
 
 @states(
@@ -211,7 +212,7 @@ async def _(program: ModuleType) -> object:
     ["Ordered 'Dune'; it arrives tomorrow.", "'Neuromancer' is on backorder; it would arrive in 2-3 weeks."],
 )
 async def _(program: ModuleType) -> object:
-    return [(await said(program, "order_book", title=title))[0] for title in ("Dune", "Neuromancer")]  # pyright: ignore
+    return [(await said(program, "order_book", title=title))[0] for title in ("Dune", "Neuromancer")]
 
 
 @states("dependencies/tutorial002", "two consumers, one lookup", 1)
@@ -223,7 +224,7 @@ async def _(program: ModuleType) -> object:
             self.lookups += 1
             return super().get(key, default)
 
-    program.INVENTORY = Inventory(program.INVENTORY)
+    setattr(program, "INVENTORY", Inventory(program.INVENTORY))  # noqa: B010
     await call(program, "order_book", title="Dune")
     return program.INVENTORY.lookups
 
@@ -302,7 +303,7 @@ async def sample(context: ClientRequestContext, params: CreateMessageRequestPara
 
 
 async def list_roots(context: ClientRequestContext) -> ListRootsResult:
-    return ListRootsResult(roots=[Root(uri="file:///srv/catalog")])  # pyright: ignore
+    return ListRootsResult(roots=[Root.model_validate({"uri": "file:///srv/catalog"})])
 
 
 PICK = "Today's poetry pick: 50: Suggest one poetry book title. Answer with the title only."
@@ -373,7 +374,7 @@ async def _(program: ModuleType) -> object:
 # docs/handlers/elicitation.md
 
 BISTRO = "elicitation/tutorial001"
-CHRISTMAS = {"date": "2025-12-25", "party_size": 2}
+CHRISTMAS: dict[str, Any] = {"date": "2025-12-25", "party_size": 2}
 
 
 async def in_legacy(program: ModuleType, tool: str, arguments: dict[str, object], callback: Any = None) -> object:
@@ -488,7 +489,7 @@ async def _(program: ModuleType) -> object:
     return seen[0]
 
 
-DEPOSIT = {"booking_id": "b7"}
+DEPOSIT: dict[str, Any] = {"booking_id": "b7"}
 
 
 @states(
@@ -745,7 +746,7 @@ async def _(program: ModuleType) -> object:
     seen: list[object] = []
 
     async def answer(context: ClientRequestContext, params: object) -> ElicitResult:
-        seen.extend([context.session is client.session, context.request_id is not None])
+        seen.extend([context.session is client.session, bool(str(context.request_id))])
         return ElicitResult(action="cancel")
 
     async with Client(program.mcp, mode="legacy", elicitation_callback=answer) as client:

@@ -18,6 +18,7 @@ from upstream_statements import ERAS, error_of, exported, in_both_eras, printed,
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "drivers"))
 
+from scripted_http_server import own_client
 from served_app import served
 
 from mcp import Client, StdioServerParameters
@@ -50,7 +51,7 @@ async def over_http(app: Any, path: str, ask: Callable[[Client], Awaitable[objec
 async def posted(app: Any, path: str = "/mcp", **headers: str) -> httpx2.Response:
     """The response to an `initialize` request, as curl sends it."""
     with served(app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             return await http.post(f"{origin}{path}", json=INITIALIZE, headers={**JSON_HEADERS, **headers})
 
 
@@ -157,7 +158,7 @@ APP_ORIGIN = "https://app.example.com"
 async def _(program: ModuleType) -> object:
     wanted = "content-type, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, last-event-id, authorization"
     with served(program.app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             response = await http.options(
                 f"{origin}/mcp",
                 headers={
@@ -192,7 +193,7 @@ async def _(program: ModuleType) -> object:
 @states("asgi/tutorial006", "a plain route beside /mcp", [["/mcp", "/health"], {"status": "ok"}])
 async def _(program: ModuleType) -> object:
     with served(program.app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             response = await http.get(f"{origin}/health")
     return [[route.path for route in program.app.routes], response.json()]
 
@@ -212,7 +213,7 @@ async def _(program: ModuleType) -> object:
         {"Host": "mcp.example.com", "Origin": "https://other.example.com"},
     ]
     with served(program.app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             return [
                 (await http.post(f"{origin}/mcp", json=INITIALIZE, headers={**JSON_HEADERS, **more})).status_code
                 for more in headers
@@ -222,7 +223,7 @@ async def _(program: ModuleType) -> object:
 @states(DEPLOYED, "both eras behind the real hostname", [["Saved: x"]] * 2)
 async def _(program: ModuleType) -> object:
     with served(program.app) as origin:
-        async with httpx2.AsyncClient(headers={"Host": "mcp.example.com"}) as http:
+        async with own_client(headers={"Host": "mcp.example.com"}) as http:
             seen: list[object] = []
             for mode in ERAS:
                 transport = streamable_http_client(f"{origin}/mcp", http_client=http)
@@ -240,7 +241,7 @@ async def _(program: ModuleType) -> object:
 
     with served(program.app) as origin:
         hooks: Any = {"response": [note]}
-        async with httpx2.AsyncClient(headers={"Host": "mcp.example.com"}, event_hooks=hooks) as http:
+        async with own_client(headers={"Host": "mcp.example.com"}, event_hooks=hooks) as http:
             seen: list[object] = []
             for mode in ERAS:
                 ids.clear()
@@ -373,7 +374,7 @@ async def _(program: ModuleType) -> object:
 @states("run/tutorial001", "a body of 4 MiB and more is answered with 413", 413)
 async def _(program: ModuleType) -> object:
     with served(program.mcp.streamable_http_app()) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             body = json.dumps({**INITIALIZE, "padding": "x" * 4 * 1024 * 1024})
             return (await http.post(f"{origin}/mcp", content=body, headers=JSON_HEADERS)).status_code
 

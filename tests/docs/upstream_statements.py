@@ -58,13 +58,13 @@ def anew(program: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-async def asked(program: ModuleType, ask: Callable[[Client], Awaitable[object]], **options: Any) -> object:
+async def asked(program: ModuleType, ask: Callable[[Client], Awaitable[object]], **options: Any) -> Any:
     """What a client learns from a program's server."""
     async with Client(server_of(program), **options) as client:
         return await ask(client)
 
 
-async def in_both_eras(program: ModuleType, ask: Callable[[Client], Awaitable[object]], **options: Any) -> object:
+async def in_both_eras(program: ModuleType, ask: Callable[[Client], Awaitable[object]], **options: Any) -> Any:
     """What a client learns in either era; both answers where they differ."""
     modern, legacy = [await asked(program, ask, mode=mode, **options) for mode in ERAS]
     return modern if modern == legacy else {"2026": modern, "2025": legacy}
@@ -75,7 +75,7 @@ async def call(program: ModuleType, tool: str, /, **arguments: object) -> CallTo
         return await client.call_tool(tool, arguments)
 
 
-async def said(program: ModuleType, tool: str, /, **arguments: object) -> object:
+async def said(program: ModuleType, tool: str, /, **arguments: object) -> Any:
     """The texts of a call's result, in either era."""
     return await in_both_eras(program, lambda client: _said(client, tool, arguments))
 
@@ -85,10 +85,10 @@ async def _said(client: Client, tool: str, arguments: dict[str, object]) -> list
     return ["failed", *texts(result)] if result.is_error else texts(result)
 
 
-async def channels(program: ModuleType, tool: str, /, **arguments: object) -> object:
+async def channels(program: ModuleType, tool: str, /, **arguments: object) -> Any:
     """Both channels of a call's result in either era: the texts, and the structured content."""
 
-    async def ask(client: Client) -> object:
+    async def ask(client: Client) -> Any:
         result = await client.call_tool(tool, arguments)
         return [*texts(result), result.structured_content]
 
@@ -99,7 +99,7 @@ def texts(result: CallToolResult) -> list[str]:
     return [block.text if block.type == "text" else block.type for block in result.content]
 
 
-async def failed_call(program: ModuleType, tool: str, /, **arguments: object) -> str | tuple[int, str]:
+async def failed_call(program: ModuleType, tool: str, /, **arguments: object) -> Any:
     async with Client(server_of(program)) as client:
         return await error_of(client.call_tool(tool, arguments))
 
@@ -109,31 +109,31 @@ async def listing(program: ModuleType) -> ListToolsResult:
         return await client.list_tools()
 
 
-async def schemas(program: ModuleType) -> object:
+async def schemas(program: ModuleType) -> Any:
     """The input and output schemas of a program's first tool, in either era."""
 
-    async def ask(client: Client) -> object:
+    async def ask(client: Client) -> Any:
         tool = (await client.list_tools()).tools[0]
         return [tool.input_schema, tool.output_schema]
 
     return await in_both_eras(program, ask)
 
 
-async def input_schema(program: ModuleType) -> object:
+async def input_schema(program: ModuleType) -> Any:
     return (await listing(program)).tools[0].input_schema
 
 
-async def output_schema(program: ModuleType) -> object:
+async def output_schema(program: ModuleType) -> Any:
     return (await listing(program)).tools[0].output_schema
 
 
-async def resource(program: ModuleType, uri: str) -> object:
+async def resource(program: ModuleType, uri: str) -> Any:
     """The text that a program serves at a URI, or the error it answers with."""
     async with Client(server_of(program)) as client:
         return await read(client, uri)
 
 
-async def read(client: Client, uri: str) -> object:
+async def read(client: Client, uri: str) -> Any:
     try:
         [contents] = (await client.read_resource(uri)).contents
     except MCPError as error:
@@ -150,7 +150,7 @@ def wire(model: BaseModel) -> dict[str, Any]:
     return dumped
 
 
-async def error_of(awaitable: Awaitable[object]) -> str | tuple[int, str]:
+async def error_of(awaitable: Awaitable[object]) -> Any:
     """The error of a call: code and message of a protocol error, type and text of any other."""
     try:
         return f"no error: {await awaitable!r}"

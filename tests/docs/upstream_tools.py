@@ -25,7 +25,7 @@ from upstream_statements import (
 
 from mcp import Client, MCPError
 from mcp.server.mcpserver import Audio, Image
-from mcp.types import INVALID_PARAMS, ResourceLink
+from mcp.types import INVALID_PARAMS, AudioContent, ImageContent, ResourceLink
 
 QUERY = {"title": "Query", "type": "string"}
 
@@ -297,7 +297,7 @@ async def _(program: ModuleType) -> object:
     ],
 )
 async def _(program: ModuleType) -> object:
-    [_, text] = await said(program, "get_weather", city="London")  # pyright: ignore
+    [_, text] = await said(program, "get_weather", city="London")
     return text.splitlines()[:3]
 
 
@@ -312,7 +312,7 @@ REPORT = "London: 17 degrees, overcast, light rain easing by evening."
 
 @states("structured_output/tutorial008", "text only, no schema", [None, REPORT, None])
 async def _(program: ModuleType) -> object:
-    return [await output_schema(program), *await channels(program, "weather_report", city="London")]  # pyright: ignore
+    return [await output_schema(program), *await channels(program, "weather_report", city="London")]
 
 
 @states("structured_output/tutorial009", "a class without hints: its repr, no schema", [None, True, None])
@@ -356,7 +356,7 @@ async def block_of(program: ModuleType, tool: str) -> object:
     async def ask(client: Client) -> object:
         result = await client.call_tool(tool)
         [block] = result.content
-        assert block.type in ("image", "audio")
+        assert isinstance(block, (ImageContent, AudioContent))
         return [block.type, base64.b64decode(block.data), block.mime_type, result.structured_content]
 
     return await in_both_eras(program, ask)

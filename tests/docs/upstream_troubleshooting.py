@@ -4,13 +4,15 @@ import logging
 from types import ModuleType
 from typing import Any
 
-import httpx2
+from scripted_http_server import own_client
+from served_app import served
 from upstream_running import INITIALIZE, JSON_HEADERS, NO_BACK_CHANNEL, over_http, posted, tried
 from upstream_statements import ERAS, anew, error_of, in_both_eras, listing, read, refusal, states, texts
 
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, PromptsListChanged, ResourceUpdated, ToolsListChanged
+from mcp.server.mcpserver import Context
 from mcp.types import MISSING_REQUIRED_CLIENT_CAPABILITY, ElicitResult
 
 WEATHER = "troubleshooting/tutorial001"
@@ -134,7 +136,9 @@ async def _(program: ModuleType) -> object:
 
 
 @states(
-    DUPLICATE, "warn_on_duplicate_tools=False silences it; resources and prompts have the same line", [[], True, True]
+    DUPLICATE,
+    "warn_on_duplicate_tools=False silences it; resources and prompts have the same line",
+    [list[str](), True, True],
 )
 async def _(program: ModuleType) -> object:
     def one() -> str:
@@ -163,11 +167,9 @@ REFUSING, ALLOWING = "troubleshooting/tutorial003", "troubleshooting/tutorial004
 
 async def deployed(program: ModuleType) -> object:
     """What becomes of a client at the real hostname, and what the server logs."""
-    from served_app import served
-
     lines = Lines("mcp.server.transport_security")
     with served(program.app) as origin:
-        async with httpx2.AsyncClient(headers={"Host": "mcp.example.com"}) as http:
+        async with own_client(headers={"Host": "mcp.example.com"}) as http:
             try:
                 async with Client(streamable_http_client(f"{origin}/mcp", http_client=http)) as client:
                     return [client.protocol_version, texts(await client.call_tool("forecast", {"city": "London"}))]
@@ -198,15 +200,13 @@ async def _(program: ModuleType) -> object:
 
 @states(ALLOWING, "its edges: any port, and the Origin", [200, 200, 403])
 async def _(program: ModuleType) -> object:
-    from served_app import served
-
     more = [
         {"Host": "mcp.example.com:8443"},
         {"Host": "mcp.example.com", "Origin": "https://app.example.com"},
         {"Host": "mcp.example.com", "Origin": "https://other.example.com"},
     ]
     with served(program.app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             return [
                 (await http.post(f"{origin}/mcp", json=INITIALIZE, headers={**JSON_HEADERS, **headers})).status_code
                 for headers in more
@@ -234,10 +234,8 @@ async def _(program: ModuleType) -> object:
     [404, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Session not found"}}],
 )
 async def _(program: ModuleType) -> object:
-    from served_app import served
-
     with served(program.app) as origin:
-        async with httpx2.AsyncClient() as http:
+        async with own_client() as http:
             listing = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
             headers = {**JSON_HEADERS, "Mcp-Session-Id": "0" * 32, "MCP-Protocol-Version": "2025-06-18"}
             response = await http.post(f"{origin}/mcp", json=listing, headers=headers)
@@ -265,7 +263,8 @@ async def _(program: ModuleType) -> object:
     return [subscribed, listened]
 
 
-FRIDAY = {"date": "Friday"}
+REQUIRED: dict[str, Any] = {"requiredCapabilities": {"elicitation": {"form": {}}}}
+FRIDAY: dict[str, Any] = {"date": "Friday"}
 
 
 async def yes(context: object, params: object) -> ElicitResult:
@@ -309,7 +308,7 @@ async def _(program: ModuleType) -> object:
     [
         MISSING_REQUIRED_CLIENT_CAPABILITY,
         "Client did not declare the form elicitation capability required by resolver 'server:ask_to_confirm'",
-        {"requiredCapabilities": {"elicitation": {"form": {}}}},
+        REQUIRED,
     ],
 )
 async def _(program: ModuleType) -> object:
@@ -399,7 +398,7 @@ async def _(program: ModuleType) -> object:
 @states(BOARD, "only what was asked for, and URIs are exact", [ToolsListChanged(), BOARD_URI])
 async def _(program: ModuleType) -> object:
     @program.mcp.tool()
-    async def prompts_changed(ctx: program.Context) -> None:
+    async def prompts_changed(ctx: Context) -> None:
         await ctx.notify_prompts_changed()
         await ctx.notify_resource_updated(f"{BOARD_URI}/tasks/1")
 

@@ -12,7 +12,7 @@ import anyio.from_thread
 import httpx2
 import pytest
 from connections import SECONDS_OF_PATIENCE, Transport, connected, only_text, over_http, reachable, text_of
-from pitfall_mcpserver import mcp
+from pitfall_mcpserver import gate, mcp
 
 from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
@@ -126,6 +126,29 @@ async def test_b14_a_tool_that_blocks_does_not_keep_the_server_from_reading(tran
             for number in range(50):
                 assert await text_of(client, "echo", text=str(number)) == str(number)
         group.cancel_scope.cancel()
+
+
+# B36
+
+
+@asyncio_only
+async def test_b36_blocking_calls_that_timed_out_leave_threads_for_others(mode: str) -> None:
+    """Each held its thread for good; trio's threads are not ours, and there each counts until it is done."""
+    gate.clear()
+    try:
+        async with Client(mcp, mode=mode) as client:
+
+            async def call() -> None:
+                with pytest.raises(MCPError, match="tools/call"):
+                    await client.call_tool("wait_at_the_gate", read_timeout_seconds=0.3)
+
+            with anyio.fail_after(SECONDS_OF_PATIENCE):
+                async with anyio.create_task_group() as group:
+                    for _ in range(45):
+                        group.start_soon(call)
+                assert await text_of(client, "echo", text="next") == "next"
+    finally:
+        gate.set()
 
 
 # B53

@@ -75,13 +75,14 @@ def test_b04_a_server_ends_with_its_client_whatever_a_tool_is_doing(tool: str, e
 
 
 CHATTY = """
-import logging, sys
+import logging
 from mcp.server.mcpserver import MCPServer
 
 mcp = MCPServer("chatty", log_level="INFO")
 
 @mcp.tool()
-def swallow(text: str) -> int:
+async def swallow(text: str) -> int:
+    logging.getLogger("mine").info("swallowed %s", text)
     return len(text)
 
 mcp.run()
@@ -97,11 +98,14 @@ def test_b15_a_stderr_that_nobody_reads_holds_up_no_call(era: Era) -> None:
         assert process.stdout is not None
         reader = threading.Thread(target=_copy, args=(process.stdout, answers), daemon=True)
         reader.start()
-        write(process, *calls)
+        writer = threading.Thread(target=write, args=(process, *calls), daemon=True)
+        writer.start()
         deadline = time.monotonic() + 2 * SECONDS_OF_PATIENCE
         seen = {json.loads(answers.get(timeout=deadline - time.monotonic()))["id"] for _ in calls}
         assert len(seen) == 2000
-        process.kill()
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(SECONDS_OF_PATIENCE) == 0
         reader.join(SECONDS_OF_PATIENCE)
 
 

@@ -66,7 +66,8 @@ def inspector_command(server_arguments: Sequence[str]) -> list[str]:
     }
     missing = [f"  {name}: {words}" for name, words in advice.items() if shutil.which(name) is None]
     if missing:
-        raise CommandError("\n".join(["`mcp dev` needs what is not on PATH here:", *missing]))
+        python_only = "Without them, from Python: async with Client(mcp) as client: print(await client.list_tools())"
+        raise CommandError("\n".join(["`mcp dev` needs what is not on PATH here:", *missing, python_only]))
     return [str(shutil.which("npx")), INSPECTOR, str(shutil.which("uv")), *server_arguments]
 
 

@@ -112,6 +112,8 @@ def closes_for(task: "asyncio.Task[Any]", closer: "asyncio.Task[Any] | None") ->
 
 
 _LOOK_SECONDS: Final = 0.5
+_CLEAN_UP_SECONDS: Final = 5.0
+"""How long a task that was cancelled before may go on cleaning up, when what it belongs to ends."""
 
 
 def _closers() -> "set[asyncio.Task[Any]]":
@@ -184,9 +186,16 @@ class _TaskSpawner:
         return _TaskSpawner(self._parent or self)
 
     async def cancel_all(self) -> None:
-        for task in self._tasks - _closers():
+        # One that was cancelled before is cleaning up. A second cancellation would get through its shield, which holds
+        # off the cancellation of scopes only.
+        cleaning = {task for task in self._tasks if pending_cancels(task)}
+        for task in self._tasks - cleaning - _closers():
             task.cancel()
         with anyio.CancelScope(shield=True):
+            if others := cleaning - _closers():
+                _, late = await asyncio.wait(others, timeout=_CLEAN_UP_SECONDS)
+                for task in late:
+                    task.cancel()
             # Looked at again now and then: a task may close, in its own clean-up, what is being closed here.
             while others := self._tasks - _closers():
                 await asyncio.wait(others, timeout=_LOOK_SECONDS)

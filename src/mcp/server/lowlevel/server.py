@@ -151,7 +151,7 @@ class Server(Generic[LifespanResultT]):
         website_url: str | None = None,
         icons: list[types.Icon] | None = None,
         cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
-        lifespan: Callable[[Server[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
+        lifespan: Callable[[Server[Any]], AbstractAsyncContextManager[LifespanResultT]] = lifespan,
         get_tool_input_schema: Callable[[str], Mapping[str, Any] | None] | None = None,
         tracing: bool = True,
         on_list_tools: _Handler[LifespanResultT, _Pages, types.ListToolsResult] | None = None,

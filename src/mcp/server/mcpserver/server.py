@@ -122,7 +122,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         warn_on_duplicate_tools: bool = True,
         warn_on_duplicate_prompts: bool = True,
         dependencies: list[str] | None = None,
-        lifespan: Callable[[MCPServer[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]] | None = None,
+        lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[LifespanResultT]] | None = None,
         auth: Any = None,
         resource_security: ResourceSecurity = DEFAULT_RESOURCE_SECURITY,
         request_state_security: RequestStateSecurity | None = None,
@@ -172,7 +172,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             website_url=website_url,
             icons=icons,
             cache_hints=cache_hints,
-            lifespan=default_lifespan if lifespan is None else lifespan_wrapper(self, lifespan),  # pyright: ignore[reportArgumentType]
+            lifespan=default_lifespan if lifespan is None else lifespan_wrapper(self, lifespan),
             get_tool_input_schema=None if self._lists_otherwise() else self._input_schema,
             tracing=tracing,
             on_list_tools=handlers.list_tools,
@@ -361,7 +361,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
 
 def lifespan_wrapper(
     app: MCPServer[LifespanResultT],
-    lifespan: Callable[[MCPServer[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]],
+    lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[LifespanResultT]],
 ) -> Callable[[Server[LifespanResultT]], AbstractAsyncContextManager[LifespanResultT]]:
     """The lifespan of a low-level server that enters the one of an `MCPServer`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
@@ -97,7 +97,9 @@ class Serving(Generic[LifespanResultT]):
         if transport not in runs:
             raise ValueError(f"Unknown transport: {transport}; expected one of {', '.join(runs)}")
         fast = transport != "stdio" and sys.platform != "win32" and find_spec("uvloop") is not None
-        anyio.run(partial(runs[transport], **kwargs), backend_options={"use_uvloop": True} if fast else {})
+        # uvicorn has stopped in good order by the time it hands on the signal that told it to.
+        with suppress(KeyboardInterrupt) if transport != "stdio" else nullcontext():
+            anyio.run(partial(runs[transport], **kwargs), backend_options={"use_uvloop": True} if fast else {})
 
     async def run_stdio_async(self) -> None:
         """Serves one client over stdin and stdout, until it closes its side."""

@@ -35,6 +35,9 @@ class Output:
         schema: Its JSON Schema, which is listed.
         wrapped: The value stands under "result" in the structured content.
         adapter: Of the model, if there is one.
+
+    Attributes:
+        is_text: Its values are strings, without any rules of their own.
     """
 
     def __init__(
@@ -48,8 +51,16 @@ class Output:
         self._serializer = adapter.serializer
         # The most common return type, of which nothing has to be checked or worked out.
         result = model.model_fields.get("result") if wrapped else None
-        self._is_text = result is not None and result.annotation is str and not result.metadata
+        self.is_text = result is not None and result.annotation is str and not result.metadata
         self._checker: jsonschema_rs.Validator | None = None
+
+    def text_result(self, value: str) -> CallToolResult:
+        """The result of a returned string, where `is_text`.
+
+        Raises:
+            UnicodeEncodeError: It holds half a surrogate pair, which no message can carry.
+        """
+        return CallToolResult(content=[text_block(value)], structured_content={"result": value})
 
     def check(self, content: Any) -> None:
         """Checks structured content that a function made itself.
@@ -66,8 +77,6 @@ class Output:
             ValidationError: The value is not what the return type promises.
             ValueError: It is, but in JSON it would not fit the schema, as NaN would not fit a number.
         """
-        if self._is_text and type(value) is str:
-            return CallToolResult(content=[text_block(value)], structured_content={"result": value})
         valid = self._validate({"result": value} if self.wrapped else value)
         serializer = valid.__pydantic_serializer__ if isinstance(valid, BaseModel) else self._serializer
         try:

@@ -185,13 +185,20 @@ class FuncMetadata(BaseModel):
         Returns:
             What the function returns; of a generator, the list of its items.
         """
-        arguments = {**arguments, **(arguments_to_pass_directly or {})}
-        positional = [arguments.pop(name) for name in self._reader.positional if name in arguments]
-        call = partial(fn, *positional, **arguments)
-        result = call() if fn_is_async else await run_in_worker(partial(_drained, call))
-        if isawaitable(result):
-            result = await result
-        if isinstance(result, AsyncIterator):
+        if arguments_to_pass_directly:
+            arguments = {**arguments, **arguments_to_pass_directly}
+        if self._reader.positional:
+            positional = [arguments[name] for name in self._reader.positional if name in arguments]
+            arguments = {name: value for name, value in arguments.items() if name not in self._reader.positional}
+            fn = partial(fn, *positional)
+        if fn_is_async:
+            result = await fn(**arguments)
+        else:
+            result = await run_in_worker(partial(_drained, partial(fn, **arguments)))
+            if isawaitable(result):
+                result = await result
+        # Asked of the class, since that costs a third of what asking the abstract one costs.
+        if hasattr(type(result), "__anext__"):
             return [item async for item in cast("AsyncIterator[Any]", result)]
         return result
 
@@ -229,9 +236,11 @@ class FuncMetadata(BaseModel):
             ValidationError: It is not what the return type promises.
             ValueError: It is, but its JSON does not fit the output schema; NaN, for example, does not fit a number.
         """
+        output = self._output
+        if output is not None and output.is_text and type(result) is str:
+            return output.text_result(result)
         if isinstance(result, InputRequiredResult):
             return result
-        output = self._output
         if isinstance(result, CallToolResult):
             if output is not None and not result.is_error:
                 output.check(result.structured_content)

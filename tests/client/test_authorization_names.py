@@ -1,0 +1,60 @@
+"""The names of authorization that programs import before they need any of it. The work itself is not built yet."""
+
+import httpx2
+import pytest
+from pydantic import AnyUrl, ValidationError
+
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, TokenStorage
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+
+
+class Storage(TokenStorage):
+    """Keeps nothing."""
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        raise NotImplementedError
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise NotImplementedError
+
+
+def test_a_provider_refuses_rather_than_send_requests_without_authorization() -> None:
+    assert issubclass(OAuthClientProvider, httpx2.Auth)
+    metadata = OAuthClientMetadata(redirect_uris=[AnyUrl("http://localhost:3000/callback")])
+    with pytest.raises(NotImplementedError, match="OAuthClientProvider is not built yet"):
+        OAuthClientProvider("https://example.com/mcp", metadata, Storage())
+
+
+def test_a_token_type_may_be_in_any_case() -> None:
+    assert OAuthToken.model_validate({"access_token": "t", "token_type": "bearer"}).token_type == "Bearer"
+    assert OAuthToken(access_token="t").token_type == "Bearer"
+    with pytest.raises(ValidationError, match="token_type"):
+        OAuthToken.model_validate({"access_token": "t", "token_type": "mac"})
+
+
+def test_a_client_says_where_its_users_come_back_to() -> None:
+    with pytest.raises(ValidationError, match="redirect_uris"):
+        OAuthClientMetadata(redirect_uris=[])
+    metadata = OAuthClientMetadata.model_validate({"redirect_uris": ["http://localhost"], "client_name": "Shop"})
+    assert metadata.model_dump(mode="json", exclude_none=True) == {
+        "redirect_uris": ["http://localhost"],
+        "response_types": ["code"],
+        "client_name": "Shop",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "application_type": "native",
+    }
+
+
+def test_what_a_server_answers_keeps_what_it_decided() -> None:
+    client = OAuthClientInformationFull.model_validate(
+        {"client_id": "c", "token_endpoint_auth_method": "tls_client_auth"}
+    )
+    assert client.token_endpoint_auth_method == "tls_client_auth"
+    assert client.grant_types == ["authorization_code", "refresh_token"]
+    assert AuthorizationCodeResult(code="x").iss is None

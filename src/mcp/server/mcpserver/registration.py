@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp.server.mcpserver.functions.signature import is_async_callable
 
@@ -28,6 +28,9 @@ __all__ = ["Registration"]
 CallableT = TypeVar("CallableT", bound=Callable[..., Any])
 CompleterT = TypeVar("CompleterT", bound=Callable[..., Any])
 EndpointT = TypeVar("EndpointT", bound="Callable[[Request], Awaitable[Response]]")
+
+MOST_VALUES: Final = 100
+"""Of one completion, says the specification (server/utilities/completion)."""
 
 
 class Registration:
@@ -220,7 +223,8 @@ class Registration:
     def completion(self) -> Callable[[CompleterT], CompleterT]:
         """Registers the decorated function as what completes arguments of prompts and resource templates.
 
-        It is `async (ref, argument, context) -> Completion | None`. A server has one.
+        It is `async (ref, argument, context) -> Completion | None`. A server has one. Of more than 100 values, which is
+        what a client may be sent, the first 100 are.
         """
 
         def register(fn: CompleterT) -> CompleterT:
@@ -270,6 +274,14 @@ def _completer(fn: Callable[..., Any]) -> Callable[..., Awaitable[types.Complete
             found = await fn(params.ref, params.argument, params.context)
         else:
             found = await run_in_worker(lambda: fn(params.ref, params.argument, params.context))
-        return CompleteResult(completion=found if found is not None else Completion(values=[]))
+        return CompleteResult(completion=Completion(values=[]) if found is None else _sendable(found))
 
     return complete
+
+
+def _sendable(found: types.Completion) -> types.Completion:
+    """A completion with as many values as the protocol lets a client be sent."""
+    if len(found.values) <= MOST_VALUES:
+        return found
+    total = len(found.values) if found.total is None else found.total
+    return found.model_copy(update={"values": found.values[:MOST_VALUES], "total": total, "has_more": True})

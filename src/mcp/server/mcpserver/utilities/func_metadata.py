@@ -191,6 +191,7 @@ class FuncMetadata(BaseModel):
             positional = [arguments[name] for name in self._reader.positional if name in arguments]
             arguments = {name: value for name, value in arguments.items() if name not in self._reader.positional}
             fn = partial(fn, *positional)
+        result: Any
         if fn_is_async:
             result = await fn(**arguments)
         else:
@@ -198,7 +199,7 @@ class FuncMetadata(BaseModel):
             if isawaitable(result):
                 result = await result
         # Asked of the class, since that costs a third of what asking the abstract one costs.
-        if hasattr(type(result), "__anext__"):
+        if hasattr(cast("object", type(result)), "__anext__"):
             return [item async for item in cast("AsyncIterator[Any]", result)]
         return result
 

@@ -103,6 +103,22 @@ class FuncMetadata(BaseModel):
             object.__setattr__(self, "_reader", ArgumentReader(self.arg_model))
             object.__setattr__(self, "_output", output)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the schema of the arguments is known, because their types had to be looked at."""
+        function: TypedFunction | None = getattr(self, "_function", None)
+        return function is not None and "input_schema" in vars(function)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments.
+
+        Raises:
+            InvalidSignature: An annotation names what does not exist, or no JSON becomes the type of a parameter.
+        """
+        function: TypedFunction | None = getattr(self, "_function", None)
+        return self.arg_model.model_json_schema(by_alias=True) if function is None else function.input_schema
+
     def complete(self) -> None:
         """Works out every attribute now, so that a mistake shows before the first request.
 

@@ -8,6 +8,8 @@ from mcp.server import MCPServer, Server, ServerRequestContext
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
 MEGABYTE = 1_000_000
+FIELDS = 20
+REPORTED: tuple[int | float | str | bool, ...] = (1, 1.5, "text", True)
 
 
 def build_server(listed_tools: int = 10, *, header_parameters: bool = False) -> Server:
@@ -46,8 +48,7 @@ def build_function_server(listed_tools: int = 10) -> MCPServer:
     """
     server: MCPServer = MCPServer("shout", version="1.0.0", log_level="ERROR")
     report_type = _report_type()
-    fields = report_type.model_fields
-    report_made: Any = report_type(**{name: field.annotation(7) for name, field in fields.items() if field.annotation})
+    report_made = report_type.model_validate({f"field_{number}": REPORTED[number % 4] for number in range(FIELDS)})
 
     @server.tool()
     def shout(text: str) -> str:
@@ -76,8 +77,7 @@ def search(query: str, limit: int = 10) -> str:
 
 
 def _report_type() -> type[BaseModel]:
-    types = (int, float, str, bool)
-    fields: dict[str, Any] = {f"field_{number}": (types[number % 4], ...) for number in range(20)}
+    fields: dict[str, Any] = {f"field_{number}": (type(REPORTED[number % 4]), ...) for number in range(FIELDS)}
     return create_model("Report", **fields)
 
 

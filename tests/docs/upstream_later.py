@@ -16,6 +16,7 @@ from upstream_statements import error_of, refusal, states
 
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolRequestParams
 
 # docs/handlers/cancellation.md
 
@@ -109,7 +110,7 @@ async def _(program: ModuleType) -> object:
 
 @states(
     MARKED,
-    "str | None only with its schema spelled out; ours says so when serving starts",
+    "str | None only with its schema spelled out, refused at registration",
     ["InvalidSignature", "no error"],
 )
 async def _(program: ModuleType) -> object:
@@ -122,10 +123,67 @@ async def _(program: ModuleType) -> object:
 
         stock.__annotations__["region"] = kind
         mcp = program.MCPServer("Bookshop")
-        mcp.tool()(stock)
-        return refusal(mcp.complete).partition(":")[0]
+        return refusal(lambda: mcp.add_tool(stock)).partition(":")[0]
 
     return [registered(optional), registered(spelled)]
+
+
+async def _disagree(request: httpx2.Request) -> None:
+    if request.headers.get("mcp-method") == "tools/call":
+        request.headers["mcp-param-region"] = "us"
+
+
+for number in (2, 3):
+
+    @states(
+        f"header_parameters/tutorial00{number}",
+        "a call whose header disagrees with its argument is refused",
+        (-32020, True),
+    )
+    async def _(program: ModuleType) -> object:
+        hooks: Any = {"request": [_disagree]}
+        refused: Any = None
+        with served(program.app) as origin:
+            async with (
+                own_client(event_hooks=hooks) as http,
+                Client(streamable_http_client(f"{origin}/mcp", http_client=http)) as client,
+            ):
+                await client.list_tools()
+                refused = await error_of(calling("check_stock", title="Dune", region="eu")(client))
+        return refused[0], "region" in refused[1].lower()
+
+    @states(
+        f"header_parameters/tutorial00{number}", "a call whose header agrees is answered", ["Dune: 3 copies in eu."]
+    )
+    async def _(program: ModuleType) -> object:
+        return await over_http(program.app, "/mcp", calling("check_stock", title="Dune", region="eu"))
+
+
+# docs/advanced/middleware.md
+
+
+@states("middleware/tutorial002", "four calls at a time; the fifth is refused with its own code", (4, 1))
+async def _(program: ModuleType) -> object:
+    meet = anyio.Event()
+    inside = 0
+    refused: Any = None
+
+    async def slow(ctx: Any, params: Any) -> Any:
+        nonlocal inside
+        inside += 1
+        await meet.wait()
+        return await program.on_call_tool(ctx, params)
+
+    program.server.add_request_handler("tools/call", CallToolRequestParams, slow)
+    async with Client(program.server) as client, anyio.create_task_group() as tasks:
+        dune: dict[str, Any] = {"query": "dune"}
+        for _ in range(4):
+            tasks.start_soon(client.call_tool, "search_books", dune)
+        while inside < 4:
+            await anyio.sleep(0.01)
+        refused = await error_of(client.call_tool("search_books", dune))
+        meet.set()
+    return inside, refused[0]
 
 
 # docs/handlers/subscriptions.md

@@ -102,7 +102,7 @@ async def test_what_an_extension_adds_is_served_like_the_servers_own(mode: str) 
 
 async def test_over_http_as_well() -> None:
     mcp = MCPServer("office", extensions=[Labels(), Closing("label")])
-    with served(mcp) as url:  # pyright: ignore[reportArgumentType]
+    with served(mcp) as url:
         async with Client(url, extensions=[advertise(LABELS)]) as client:
             assert client.server_capabilities.extensions == {LABELS: {"sticky": True}, "com.example/closing": {}}
             assert (await send(client, "com.example/labels.count", {"n": 3}))["counted"] == 3

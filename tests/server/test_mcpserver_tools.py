@@ -146,12 +146,11 @@ def test_the_resource_decorator_without_its_uri_says_so(mcp: MCPServer) -> None:
 
 
 def test_a_header_annotation_that_clients_would_reject_is_refused(mcp: MCPServer) -> None:
-    @mcp.tool()
     def find(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "not a token"})]) -> str:
         return region
 
     with pytest.raises(InvalidSignature, match="find"):
-        mcp.complete()
+        mcp.add_tool(find)
 
 
 # Calls.

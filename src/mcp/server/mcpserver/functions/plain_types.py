@@ -20,5 +20,10 @@ def is_plain(annotation: Any) -> bool:
         return True
     if origin is Annotated:
         kind, *metadata = get_args(annotation)
-        return is_plain(kind) and all(isinstance(item, (str, FieldInfo)) for item in metadata)
+        return is_plain(kind) and all(map(_is_plain_metadata, metadata))
     return origin in _GENERIC and all(is_plain(part) or part is Ellipsis for part in get_args(annotation))
+
+
+def _is_plain_metadata(item: Any) -> bool:
+    # What a field adds to its schema may be wrong.
+    return isinstance(item, str) or (isinstance(item, FieldInfo) and item.json_schema_extra is None)

@@ -47,7 +47,7 @@ class TypedFunction:
             return
         if all(self._signature.resolves(annotation) for annotation in written):
             try:
-                self.arg_model.model_json_schema()
+                _ = self.input_schema
             except PydanticUserError as error:
                 raise no_json_for(self._signature, error) from error
 
@@ -75,6 +75,15 @@ class TypedFunction:
         model = argument_model(self._signature)
         self._forget_locals(unless_needed_for="output")
         return model
+
+    @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments.
+
+        Raises:
+            InvalidSignature: As for `arg_model`.
+        """
+        return self.arg_model.model_json_schema(by_alias=True)
 
     @cached_property
     def reader(self) -> ArgumentReader:

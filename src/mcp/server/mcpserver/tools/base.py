@@ -78,7 +78,7 @@ class Tool(LateModel):
     meta: dict[str, Any] | None = None
 
     def _worked_out(self) -> dict[str, Any]:
-        schema = self.fn_metadata.arg_model.model_json_schema(by_alias=True)
+        schema = self.fn_metadata.input_schema
         problem = find_invalid(schema)
         if problem is not None:
             raise InvalidSignature(f"Tool {self.name}: {problem}")
@@ -145,7 +145,7 @@ class Tool(LateModel):
             raise _asks_twice(name)
         skip = [*resolved, *([] if context_kwarg is None else [context_kwarg])]
         metadata = func_metadata(fn, skip, structured_output, unknown_arguments)
-        return cls.model_construct(
+        tool = cls.model_construct(
             fn=fn,
             name=name,
             title=title,
@@ -159,6 +159,10 @@ class Tool(LateModel):
             icons=icons,
             meta=meta,
         )
+        if metadata.is_read:
+            # The types are more than names, so there may be something wrong with what they say of headers.
+            _ = tool.parameters
+        return tool
 
     async def run(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool = False) -> Any:
         """Calls the function.

@@ -103,6 +103,22 @@ class FuncMetadata(BaseModel):
             object.__setattr__(self, "_reader", ArgumentReader(self.arg_model))
             object.__setattr__(self, "_output", output)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the schema of the arguments is known, because their types had to be looked at."""
+        function: TypedFunction | None = getattr(self, "_function", None)
+        return function is not None and "input_schema" in vars(function)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments.
+
+        Raises:
+            InvalidSignature: An annotation names what does not exist, or no JSON becomes the type of a parameter.
+        """
+        function: TypedFunction | None = getattr(self, "_function", None)
+        return self.arg_model.model_json_schema(by_alias=True) if function is None else function.input_schema
+
     def complete(self) -> None:
         """Works out every attribute now, so that a mistake shows before the first request.
 
@@ -191,6 +207,7 @@ class FuncMetadata(BaseModel):
             positional = [arguments[name] for name in self._reader.positional if name in arguments]
             arguments = {name: value for name, value in arguments.items() if name not in self._reader.positional}
             fn = partial(fn, *positional)
+        result: Any
         if fn_is_async:
             result = await fn(**arguments)
         else:
@@ -198,7 +215,7 @@ class FuncMetadata(BaseModel):
             if isawaitable(result):
                 result = await result
         # Asked of the class, since that costs a third of what asking the abstract one costs.
-        if hasattr(type(result), "__anext__"):
+        if hasattr(cast("object", type(result)), "__anext__"):
             return [item async for item in cast("AsyncIterator[Any]", result)]
         return result
 

@@ -323,10 +323,18 @@ async def test_unexpected_failures_are_logged_and_those_for_the_model_are_not(
 
     await called(mcp, "expected", {})
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+    @mcp.tool()
+    def promises() -> int:
+        broken: Any = "not a number"
+        return broken
+
     await called(mcp, "unexpected", {})
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert "unexpected" in record.getMessage()
     assert record.exc_info is not None
+    assert (await called(mcp, "promises", {})).is_error
+    assert "promises" in caplog.messages[-1]
 
 
 async def test_half_a_surrogate_pair_in_an_error_does_not_break_the_answer(

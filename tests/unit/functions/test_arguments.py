@@ -242,8 +242,8 @@ def test_other_unknown_names_are_ignored_with_a_log_line(caplog: pytest.LogCaptu
         assert metadata.validate_arguments({"topic": "a", "topik": "b", "session": 1})["topic"] == "a"
 
     assert [record.getMessage() for record in caplog.records] == [
-        "readArguments: ignored the unknown argument 'topik'",
-        "readArguments: ignored the unknown argument 'session'",
+        "read: ignored the unknown argument 'topik'",
+        "read: ignored the unknown argument 'session'",
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from importlib.util import find_spec
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 import anyio
@@ -96,6 +97,10 @@ class Serving(Generic[LifespanResultT]):
         }
         if transport not in runs:
             raise ValueError(f"Unknown transport: {transport}; expected one of {', '.join(runs)}")
+        options = signature(runs[transport]).parameters
+        if unknown := [name for name in kwargs if name not in options]:
+            known = ", ".join(options) or "none"
+            raise TypeError(f"run({transport!r}) has no option {', '.join(unknown)}; expected {known}")
         fast = transport != "stdio" and sys.platform != "win32" and find_spec("uvloop") is not None
         # uvicorn has stopped in good order by the time it hands on the signal that told it to.
         with suppress(KeyboardInterrupt) if transport != "stdio" else nullcontext():

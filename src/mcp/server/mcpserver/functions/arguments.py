@@ -183,7 +183,7 @@ def refuse_unknown(
         elif policy == "refuse":
             hint = f"expected {', '.join(map(repr, sorted(known))) or 'none'}"
         else:
-            logger.info("%s: ignored the unknown argument %.100r", model.__name__, name)
+            logger.info("%s: ignored the unknown argument %.100r", model.__name__.removesuffix("Arguments"), name)
             continue
         problem = PydanticCustomError("unknown_argument", "Unknown argument; {hint}", {"hint": hint})
         problems.append({"type": problem, "loc": (name,), "input": given[name]})

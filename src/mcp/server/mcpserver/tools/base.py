@@ -187,12 +187,16 @@ class Tool(LateModel):
             error = protocol_error(failure)
             if error is not None:
                 raise error from failure
-            kind = ToolError if isinstance(failure, (ToolError, ValidationError)) else UnexpectedToolError
+            kind = ToolError if isinstance(failure, ToolError) else UnexpectedToolError
             raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
 
     async def _call(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool) -> Any:
         metadata = self.fn_metadata
-        given = metadata.validate_arguments(arguments)
+        try:
+            given = metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            # What the client sent is wrong; one that comes later is a fault of the program.
+            raise ToolError(str(error)) from error
         direct: dict[str, Any] = {}
         if self.context_kwarg is not None:
             direct[self.context_kwarg] = context

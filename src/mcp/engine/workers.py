@@ -27,6 +27,9 @@ T = TypeVar("T")
 IDLE_SECONDS: Final = 10.0
 """How long a thread without work stays."""
 
+MOST_LEFT: Final = 200
+"""How many threads may be left to calls that nobody waits for any more. With more of them, such calls count again."""
+
 # What makes a thread one of anyio's is not public. A test notices when it is not there any more.
 _anyio: Any = _eventloop
 _HAS_SEAM: Final = all(
@@ -43,8 +46,8 @@ def worker_threads() -> Literal["own", "anyio"]:
 async def run_in_worker(call: Callable[[], T]) -> T:
     """Runs `call()` in a worker thread, in a copy of the caller's context.
 
-    `anyio.from_thread` works inside. No more run at once than anyio's default limiter of the event loop allows; those
-    that were abandoned do not count. A cancelled caller goes on at once, and what the thread returns is dropped.
+    `anyio.from_thread` works inside. No more run at once than anyio's default limiter of the event loop allows; up to
+    200 that were abandoned do not count. A cancelled caller goes on at once, and what the thread returns is dropped.
 
     Args:
         call: What to run.
@@ -72,7 +75,7 @@ def _in_tuple(call: Callable[[], T]) -> tuple[T]:
 class _Job:
     """One call. What changes about it in two threads is guarded by the lock of its pool."""
 
-    __slots__ = ("abandoned", "call", "context", "ended", "error", "future", "scope", "started", "value")
+    __slots__ = ("abandoned", "call", "context", "ended", "error", "future", "left", "scope", "started", "value")
 
     def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
         self.call = call
@@ -83,6 +86,7 @@ class _Job:
         self.scope = anyio.CancelScope()
         self.started = False
         self.abandoned = False
+        self.left = False
         self.ended = False
         self.value: Any = None
         self.error: BaseException | None = None
@@ -114,6 +118,7 @@ class _Pool:
         self._waking = False
         self._lock = threading.Lock()
         self._threads = 0
+        self._left = 0
         self._idle = 0
         # Jobs in the queue that no thread has been told off for.
         self._waiting = 0
@@ -143,10 +148,12 @@ class _Pool:
         ).start()
 
     def _abandon(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
-        """Leaves a thread to itself; it ends when the call does. Another one may take its place."""
+        """Leaves a thread to itself; it ends when the call does. Another one may take its place, within limits."""
         with self._lock:
             job.abandoned = True
-            if job.started and not job.ended:
+            if job.started and not job.ended and self._left < MOST_LEFT:
+                job.left = True
+                self._left += 1
                 self._threads -= 1
                 if self._waiting:
                     self._waiting -= 1
@@ -162,8 +169,10 @@ class _Pool:
                     job.execute()
                 with self._lock:
                     job.ended = True
-                    if job.started and job.abandoned:
+                    if job.abandoned:
                         job.error = None
+                    if job.left:
+                        self._left -= 1
                         return
                     if self._waiting:
                         self._waiting -= 1

@@ -149,6 +149,40 @@ async def test_a_cancelled_call_is_abandoned_at_once_and_is_told() -> None:
 
 
 @asyncio_only
+async def test_only_so_many_threads_are_left_to_abandoned_calls(
+    anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "MOST_LEFT", 2)
+    monkeypatch.setattr(anyio.to_thread.current_default_thread_limiter(), "total_tokens", 3)
+    release = threading.Event()
+    running: list[int] = []
+
+    def block() -> None:
+        running.append(threading.get_ident())
+        release.wait(PATIENCE)
+
+    async def give_up() -> None:
+        before = len(running)
+        task = asyncio.create_task(run_in_worker(block))
+        await eventually(lambda: len(running) > before)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    for _ in range(4):
+        await give_up()
+    # Two of them have a thread to themselves, two hold one of the three that there are; one is free.
+    assert await run_in_worker(lambda: 1) == 1
+    await give_up()
+    late = asyncio.create_task(run_in_worker(lambda: 2))
+    await asyncio.sleep(0.05)
+    assert not late.done()
+    release.set()
+    assert await late == 2
+    assert [await run_in_worker(lambda: 3) for _ in range(5)] == [3] * 5
+
+
+@asyncio_only
 async def test_abandoned_calls_do_not_count_and_those_that_wait_go_on() -> None:
     limiter = anyio.to_thread.current_default_thread_limiter()
     before, limiter.total_tokens = limiter.total_tokens, 1

@@ -58,8 +58,13 @@ def test_on_windows_it_waits_for_the_inspector(monkeypatch: pytest.MonkeyPatch) 
         become([sys.executable, "-c", "raise SystemExit(5)"])
     assert caught.value.code == 5
     # The console tells both of an interrupt; the Inspector has ended when this process takes notice.
-    with pytest.raises(SystemExit) as caught:
-        become([sys.executable, "-c", f"import os; os.kill({os.getpid()}, {int(signal.SIGINT)})"])
+    # A test run in the background may have been told to ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            become([sys.executable, "-c", f"import os; os.kill({os.getpid()}, {int(signal.SIGINT)})"])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert caught.value.code == 130
 
 

@@ -148,9 +148,15 @@ def test_what_serving_raises_is_a_plain_traceback(tmp_path: Path) -> None:
 def test_an_interrupt_ends_it_without_a_word(tmp_path: Path) -> None:
     file = program(tmp_path)
     file.write_text(file.read_text(encoding="utf-8") + "\nprint('imported', flush=True)\n", encoding="utf-8")
-    with subprocess.Popen(
-        [COMMAND, "run", str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    # A test run in the background may have been told to ignore interrupts, and would hand that on.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [COMMAND, "run", str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"imported\n"
         # Serving, or about to: an interrupt is the same in both.

@@ -53,7 +53,7 @@ e2e: $(VENV)/.dev $(PEERS:=/node_modules/.package-lock.json) $(V1_VENV)/.created
 	@$(RUN) -m pytest -m e2e tests/e2e $(ARGS)
 
 dependents: $(VENV)/.dev
-	@$(RUN) -m pytest -m e2e tests/dependents $(ARGS)
+	@$(RUN) -m pytest -n 2 --dist loadfile -m e2e tests/dependents $(ARGS)
 
 conformance: $(VENV)/.project $(CONFORMANCE)/node_modules/.package-lock.json
 	@$(RUN) $(CONFORMANCE)/run.py $(ARGS)

@@ -126,7 +126,7 @@ def _blocks(content: Any, value: Any) -> list[ContentBlock]:
         return [block for item, its_value in zip(items, values, strict=True) for block in _blocks(item, its_value)]
     if isinstance(content, str) and isinstance(value, str):
         return [text_block(content)]
-    return [TextContent(text=json_text(content, not_finite="constants"))]
+    return [TextContent(text=json_text(content, not_finite="constants", source=value))]
 
 
 def _is_doubtful(block: ContentBlock) -> bool:

@@ -277,6 +277,9 @@ async def test_many_wrong_values_are_told_in_a_short_text(mcp: MCPServer, mode: 
         assert text.endswith("\n... and 4980 more")
         assert len(text) < 10_000
 
+    text = text_of(await called(mcp, "total", {"numbers": ["x"] * 100_001}, mode))
+    assert text == "Error executing tool total: 100001 validation errors for totalArguments"
+
     text = text_of(await called(mcp, "total", {"numbers": [], "names": {"n" * 100_000: "x"}}, mode))
     assert text.startswith("Error executing tool total: 1 validation error for totalArguments\nnames.nnn")
     assert len(text) < 11_000

@@ -15,6 +15,9 @@ __all__ = ["argument_problems", "innermost_error", "is_own_exit", "protocol_erro
 MOST_PROBLEMS: Final = 20
 """So many problems with one value are told; there can be one for each number in a request."""
 
+MOST_SORTED: Final = 100_000
+"""Of more problems only the number is told: pydantic gives all or none, which would take seconds."""
+
 LONGEST_TEXT: Final = 10_000
 """Of what is told of a value, which may quote it."""
 
@@ -36,6 +39,8 @@ def argument_problems(error: ValidationError) -> str:
     Args:
         error: What `FuncMetadata.validate_arguments` raised.
     """
+    if error.error_count() > MOST_SORTED:
+        return f"{error.error_count()} problems"
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     told = [_problem(it["type"], it["loc"], it["msg"]) for it in problems[:MOST_PROBLEMS]]
     return _shortened("; ".join(told)) + _rest(error, "; ")
@@ -69,6 +74,8 @@ def _validation_text(error: ValidationError) -> str:
     count = error.error_count()
     if count <= MOST_PROBLEMS:
         return _shortened(str(error))
+    if count > MOST_SORTED:
+        return f"{count} validation errors for {error.title}"
     first = map(_init_details, islice(error.errors(include_url=False, include_context=False), MOST_PROBLEMS))
     head, _, lines = str(ValidationError.from_exception_data(error.title, list(first))).partition("\n")
     head = head.replace(str(MOST_PROBLEMS), str(count), 1)

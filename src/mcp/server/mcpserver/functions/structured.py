@@ -106,7 +106,7 @@ class Output:
         if error is not None:
             where = "".join(f"[{part!r}]" for part in error.instance_path) or "the root"
             hint = "; JSON has no NaN and no infinity, which become null" if error.instance is None else ""
-            raise ValueError(f"the result does not fit the output schema: {error.message} at {where}{hint}")
+            raise ValueError(f"the result does not fit the output schema: {error.message:.1000} at {where}{hint}")
 
 
 def _refuse_remote(uri: str) -> Any:

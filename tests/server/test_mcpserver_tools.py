@@ -6,11 +6,12 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import anyio
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from mcp import Client, MCPError
 from mcp.server import MCPServer
@@ -256,6 +257,87 @@ async def test_an_error_out_of_a_task_group_keeps_its_text(mcp: MCPServer, mode:
         return "never"
 
     assert text_of(await called(mcp, "weather", {}, mode)) == "Error executing tool weather: city unknown"
+
+
+async def test_many_wrong_values_are_told_in_a_short_text(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def total(numbers: list[int], names: dict[str, int] = {}) -> int:  # noqa: B006
+        return sum(numbers)
+
+    @mcp.tool()
+    def echo(numbers: list[Any]) -> list[int]:
+        return numbers
+
+    wrong = {"numbers": ["x" * 1_000] * 5_000}
+    for name, title in (("total", "totalArguments"), ("echo", "echoOutput")):
+        text = text_of(await called(mcp, name, wrong, mode))
+        assert text.startswith(f"Error executing tool {name}: 5000 validation errors for {title}\n")
+        assert text.count("Input should be a valid integer") == 20
+        assert "numbers.19\n" in text or "result.19\n" in text
+        assert text.endswith("\n... and 4980 more")
+        assert len(text) < 10_000
+
+    text = text_of(await called(mcp, "total", {"numbers": ["x"] * 100_001}, mode))
+    assert text == "Error executing tool total: 100001 validation errors for totalArguments"
+
+    text = text_of(await called(mcp, "total", {"numbers": [], "names": {"n" * 100_000: "x"}}, mode))
+    assert text.startswith("Error executing tool total: 1 validation error for totalArguments\nnames.nnn")
+    assert len(text) < 11_000
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+async def test_an_exception_without_a_text_that_could_be_made_is_named(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def fail() -> str:
+        raise Unprintable
+
+    expected = "Error executing tool fail: Unprintable (to make its text raised ZeroDivisionError)"
+    assert text_of(await called(mcp, "fail", {}, mode)) == expected
+
+
+@pytest.mark.parametrize("value", [{"\ud800": 1}, {"a\ufffd": [{"\ud800": 1}]}])
+async def test_half_a_surrogate_pair_in_a_key_of_a_result_is_an_error(mcp: MCPServer, mode: Mode, value: Any) -> None:
+    @dataclass
+    class Holder:
+        it: dict[str, Any]
+
+    class Model(BaseModel):
+        it: dict[str, Any]
+
+    kinds: list[tuple[Any, Any]] = [
+        (dict[str, Any], value),
+        (dict[str, dict[str, Any]], {"it": value}),
+        (list[dict[str, Any]], [value]),
+        (Model, Model(it=value)),
+        (Holder, Holder(value)),
+        (Any, value),
+        (Any, Model(it=value)),
+        (Any, Holder(value)),
+    ]
+    for number, (kind, result) in enumerate(kinds):
+        mcp.add_tool(_returning(kind, result), name=f"given_{number}")
+        assert "surrogates not allowed" in text_of(await called(mcp, f"given_{number}", {}, mode)), (kind, result)
+
+
+def _returning(kind: Any, value: Any) -> Callable[[], Any]:
+    def given() -> Any:
+        return value
+
+    given.__annotations__["return"] = kind
+    return given
+
+
+async def test_a_replacement_character_is_a_character(mcp: MCPServer, mode: Mode) -> None:
+    @mcp.tool()
+    def given() -> dict[str, str]:
+        return {"a\ufffd": "\ufffd"}
+
+    result = await called(mcp, "given", {}, mode)
+    assert result.structured_content == {"a\ufffd": "\ufffd"}
 
 
 async def test_an_exit_ends_the_one_call_alone(mcp: MCPServer, mode: Mode) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import AliasChoices, Field, Json, ValidationError
 from typed_examples import Colour, Opaque, Pet, Place, Point, Tree, fits, taking
 
+from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata, func_metadata
 
 
@@ -242,9 +243,85 @@ def test_other_unknown_names_are_ignored_with_a_log_line(caplog: pytest.LogCaptu
         assert metadata.validate_arguments({"topic": "a", "topik": "b", "session": 1})["topic"] == "a"
 
     assert [record.getMessage() for record in caplog.records] == [
-        "read: ignored the unknown argument 'topik'",
-        "read: ignored the unknown argument 'session'",
+        "read: ignored the unknown arguments 'topik', 'session'",
     ]
+
+
+def test_any_number_of_unknown_names_is_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    metadata = func_metadata(read)
+    names = {f"{number:05}": 1 for number in range(20_000)}
+
+    with caplog.at_level(logging.INFO):
+        assert metadata.validate_arguments(names | {"x" * 100_000: 1})["topic"] == ""
+        metadata.validate_arguments({"session" * 1_000: 1})
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "read: ignored the unknown arguments '00000', '00001', '00002' and 19998 more",
+        f"read: ignored the unknown argument '{('session' * 1_000)[:99]}",
+    ]
+
+
+def test_so_many_unknown_names_are_refused_one_by_one_and_no_more() -> None:
+    metadata = func_metadata(read, unknown_arguments="refuse")
+
+    with pytest.raises(ValidationError, match="'topic'") as caught:
+        metadata.validate_arguments({f"{number:05}": 1 for number in range(20_000)})
+    assert caught.value.error_count() == 20
+
+
+def test_what_happens_to_unknown_names_is_one_of_two_words() -> None:
+    with pytest.raises(ValueError, match=r"unknown_arguments is one of 'suggest', 'refuse', got 'reject'"):
+        func_metadata(read, unknown_arguments="reject")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "problem"),
+    [
+        (Annotated[str, Field(pattern="(?=a)b")], "look-around"),
+        (Annotated[str, Field(pattern="(")], "unclosed group"),
+        (Annotated[int, Field(ge="a")], "'ge' must be"),
+        (list[Annotated[str, Field(pattern="(")]], "unclosed group"),
+        (Annotated[int, Field(examples=[object()])], "Unable to serialize"),
+        (Literal[()], "cannot be empty"),
+        (dict[str], "Expected two type arguments"),  # pyright: ignore[reportInvalidTypeArguments]
+        (5, "5 is no type; expected one such as int"),
+        ((int, str), r"\(<class 'int'>, <class 'str'>\) is no type"),
+        ([int], "is no type"),
+        ({"type": "string"}, "is no type"),
+        (dict[str, (int, str)], "is no type"),
+    ],
+)
+def test_an_annotation_that_means_nothing_is_refused_at_once(annotation: Any, problem: str) -> None:
+    def f(fine: int, wrong: int) -> None: ...
+
+    f.__annotations__["wrong"] = annotation
+
+    with pytest.raises(InvalidSignature, match=rf"(?s)Function f: .*parameter 'wrong': .*{problem}"):
+        func_metadata(f)
+
+
+def test_a_default_may_stand_in_the_annotation() -> None:
+    def f(
+        a: Annotated[int, Field(default=3)],
+        b: Annotated[list[int], Field(default_factory=list)],
+        c: Annotated[int, Field(default=3)] = 4,
+        *,
+        d: Annotated[int, Field(description="It has none.")],
+    ) -> None: ...
+
+    assert schema_of(f)["required"] == ["d"]
+    assert schema_of(f)["properties"]["a"] == {"default": 3, "title": "A", "type": "integer"}
+    assert func_metadata(f).validate_arguments({"d": 1}) == {"a": 3, "b": [], "c": 4, "d": 1}
+
+
+@pytest.mark.parametrize("other", [int, Annotated[int, Field(alias="x")], Annotated[int, Field(validation_alias="x")]])
+def test_callers_call_no_two_parameters_the_same(other: Any) -> None:
+    def f(a: Annotated[int, Field(alias="x")], x: int) -> None: ...
+
+    f.__annotations__["x"] = other
+
+    with pytest.raises(InvalidSignature, match="Function f: callers would call both 'a' and 'x' 'x'"):
+        func_metadata(f)
 
 
 def test_unknown_names_can_be_refused() -> None:

@@ -7,12 +7,12 @@ from types import new_class
 from typing import Annotated, Any, ClassVar, Final, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
-from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import Unpack
 
 from mcp.server.mcpserver.exceptions import InvalidSignature
+from mcp.server.mcpserver.functions.checks import refuse_injected, refuse_no_type, refuse_shared_names
 from mcp.server.mcpserver.functions.docstrings import parameter_descriptions
 from mcp.server.mcpserver.functions.local_models import complete
 from mcp.server.mcpserver.functions.schemas import InputJsonSchema
@@ -20,13 +20,30 @@ from mcp.server.mcpserver.functions.signature import MISSING, Signature
 from mcp.server.mcpserver.functions.typed_dicts import portable
 from mcp.server.mcpserver.utilities.logging import get_logger
 
-__all__ = ["ArgModelBase", "UnknownArguments", "argument_model", "no_json_for", "refuse_unknown", "safe_name"]
+__all__ = [
+    "POLICIES",
+    "ArgModelBase",
+    "UnknownArguments",
+    "argument_model",
+    "no_json_for",
+    "refuse_unknown",
+    "safe_name",
+]
 
 logger = get_logger(__name__)
 
 UnknownArguments = Literal["suggest", "refuse"]
 """What happens to an argument that no parameter has the name of; see `refuse_unknown`."""
 
+POLICIES: Final[tuple[UnknownArguments, ...]] = get_args(UnknownArguments)
+
+MOST_COMPARED: Final = 20
+"""So many unknown names of a call are looked at more closely; a client can send any number."""
+
+LONGEST_COMPARED: Final = 200
+"""No longer name is taken for a slip."""
+
+_LOGGED: Final = 3
 _MODEL_NAMES: Final = frozenset(dir(BaseModel))
 _GENERATOR_POSITION: Final = 3
 """Of `schema_generator` among the parameters of `model_json_schema`."""
@@ -83,9 +100,22 @@ def argument_model(signature: Signature) -> type[ArgModelBase]:
         )
         model._parameters = parameters
         complete(model, signature.scope)
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+    except InvalidSignature:
+        raise
+    except Exception as error:
+        # Metadata and classes of users take part in this, so it may be any.
         raise no_json_for(signature, error) from error
+    fields_of_model = model.model_fields.items()
+    refuse_shared_names(
+        signature, [(parameters[it], name) for it, info in fields_of_model for name in _names(it, info)]
+    )
     return model
+
+
+def _names(field: str, info: FieldInfo) -> list[str]:
+    """The one name that callers have for a parameter; none if it has several."""
+    name = info.validation_alias or info.alias or field
+    return [name] if isinstance(name, str) else []
 
 
 def _base(signature: Signature) -> type[ArgModelBase]:
@@ -93,6 +123,7 @@ def _base(signature: Signature) -> type[ArgModelBase]:
     if extras is None:
         return ArgModelBase
     value = Any if extras.annotation is MISSING else signature.evaluate(extras.annotation, f"**{extras.name}")
+    refuse_injected(signature, extras.name, value)
     if value is Any or get_origin(value) is Unpack:
         return _OpenArguments
     namespace = {"__annotations__": {"__pydantic_extra__": dict[str, value]}, "__module__": __name__}
@@ -127,6 +158,8 @@ def _fields(signature: Signature) -> dict[str, tuple[Any, Any]]:
             extra.append(Field(alias=name))
         for item in extra:
             annotation = Annotated[annotation, item]
+        if default is ... and any(not field.is_required() for field in explicit):
+            default = Field()  # keeps the default that the annotation gives
         fields[name] = (annotation, default)
     return fields
 
@@ -134,7 +167,16 @@ def _fields(signature: Signature) -> dict[str, tuple[Any, Any]]:
 def _annotation(signature: Signature, parameter: Parameter) -> Any:
     if parameter.annotation is MISSING:
         return Annotated[Any, WithJsonSchema({"title": parameter.name, "type": "string"})]
-    return portable(signature.evaluate(parameter.annotation, f"parameter {parameter.name!r}"), signature.scope)
+    annotation = signature.evaluate(parameter.annotation, f"parameter {parameter.name!r}")
+    refuse_no_type(signature, parameter.name, annotation)
+    refuse_injected(signature, parameter.name, annotation)
+    try:
+        return portable(annotation, signature.scope)
+    except NameError as error:
+        raise InvalidSignature(
+            f"Function {signature.name}: the type of parameter {parameter.name!r} names {error.name!r}, "
+            "which is not defined where that type is"
+        ) from error
 
 
 def _metadata(annotation: Any) -> list[FieldInfo]:
@@ -143,16 +185,17 @@ def _metadata(annotation: Any) -> list[FieldInfo]:
     return [item for item in get_args(annotation)[1:] if isinstance(item, FieldInfo)]
 
 
-def no_json_for(signature: Signature, error: PydanticUserError | PydanticUndefinedAnnotation) -> InvalidSignature:
+def no_json_for(signature: Signature, error: Exception) -> InvalidSignature:
     """The error that names the parameter which pydantic could not take."""
     blamed = ", ".join(signature.parameters)
     for name, (annotation, _) in _fields(signature).items():
         try:
             create_model(name, __base__=ArgModelBase, it=(annotation, ...)).model_json_schema()
-        except (PydanticUserError, PydanticUndefinedAnnotation) as its_error:
+        except Exception as its_error:
             blamed, error = name, its_error
             break
-    return InvalidSignature(f"Function {signature.name}: no JSON can become the parameter {blamed!r}: {error.message}")
+    problem = getattr(error, "message", None) or str(error)
+    return InvalidSignature(f"Function {signature.name}: no JSON can become the parameter {blamed!r}: {problem}")
 
 
 def refuse_unknown(
@@ -161,7 +204,7 @@ def refuse_unknown(
     """Looks at the arguments whose names are not known.
 
     One that is close to a parameter which was not given is a slip: the function would run on its default. Any other is
-    ignored with a log line, because clients send more than they are asked for.
+    ignored with a log line for all of them, because clients send more than they are asked for.
 
     Args:
         model: The model of the arguments.
@@ -173,19 +216,28 @@ def refuse_unknown(
         ValidationError: There is a slip, or an unknown name that is refused.
     """
     missing = [name for name in sorted(known) if name not in given]
+    unknown = [name for name in given if name not in known]
     problems: list[InitErrorDetails] = []
-    for name in given:
-        if name in known:
-            continue
-        meant = get_close_matches(name, missing, n=1)
+    for name in unknown[:MOST_COMPARED]:
+        meant = get_close_matches(name, missing, n=1) if len(name) <= LONGEST_COMPARED else []
         if meant:
             hint = f"did you mean {meant[0]!r}?"
         elif policy == "refuse":
             hint = f"expected {', '.join(map(repr, sorted(known))) or 'none'}"
         else:
-            logger.info("%s: ignored the unknown argument %.100r", model.__name__.removesuffix("Arguments"), name)
             continue
         problem = PydanticCustomError("unknown_argument", "Unknown argument; {hint}", {"hint": hint})
         problems.append({"type": problem, "loc": (name,), "input": given[name]})
     if problems:
         raise ValidationError.from_exception_data(model.__name__, problems)
+    _log_ignored(model, unknown)
+
+
+def _log_ignored(model: type[ArgModelBase], names: list[str]) -> None:
+    function = model.__name__.removesuffix("Arguments")
+    if len(names) == 1:
+        logger.info("%s: ignored the unknown argument %.100r", function, names[0])
+        return
+    shown = ", ".join(f"{name[:100]!r}" for name in names[:_LOGGED])
+    more = f" and {len(names) - _LOGGED} more" if len(names) > _LOGGED else ""
+    logger.info("%s: ignored the unknown arguments %s%s", function, shown, more)

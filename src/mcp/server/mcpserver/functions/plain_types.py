@@ -8,6 +8,13 @@ from pydantic.fields import FieldInfo
 __all__ = ["is_plain"]
 
 _PLAIN: Final = frozenset({bool, bytes, dict, float, int, list, object, set, str, tuple, NoneType})
+_LITERALS: Final = (bool, int, str, NoneType)
+_DESCRIBING: Final = frozenset({"annotation", "default", "description", "title"})
+"""What a field can say that cannot be wrong."""
+
+_RULES: Final = [name for name in FieldInfo.__slots__ if not name.startswith("_") and name not in _DESCRIBING]
+_SILENT: Final = FieldInfo()
+_PAIR: Final = 2
 _GENERIC: Final = frozenset({dict, frozenset, list, set, tuple, Union, UnionType})
 
 
@@ -17,13 +24,18 @@ def is_plain(annotation: Any) -> bool:
     if origin is None:
         return annotation is Any or (isinstance(annotation, type) and annotation in _PLAIN)
     if origin is Literal:
-        return True
+        values = get_args(annotation)
+        return bool(values) and all(isinstance(value, _LITERALS) for value in values)
     if origin is Annotated:
         kind, *metadata = get_args(annotation)
         return is_plain(kind) and all(map(_is_plain_metadata, metadata))
-    return origin in _GENERIC and all(is_plain(part) or part is Ellipsis for part in get_args(annotation))
+    parts = get_args(annotation)
+    if origin is tuple and parts[1:] == (Ellipsis,):
+        parts = parts[:1]
+    return origin in _GENERIC and (origin is not dict or len(parts) == _PAIR) and all(map(is_plain, parts))
 
 
 def _is_plain_metadata(item: Any) -> bool:
-    # What a field adds to its schema may be wrong.
-    return isinstance(item, str) or (isinstance(item, FieldInfo) and item.json_schema_extra is None)
+    if isinstance(item, FieldInfo):
+        return all(getattr(item, name) == getattr(_SILENT, name) for name in _RULES)
+    return isinstance(item, str)

@@ -55,6 +55,7 @@ class Signature:
         returns: The annotation of what it returns, as written; `MISSING` without one.
         skipped: The parameters that the library fills in.
         scope: Where its annotations are evaluated.
+        is_late: Some annotation named what did not exist when the function was registered.
 
     Raises:
         InvalidSignature: The callable cannot be inspected.
@@ -64,6 +65,7 @@ class Signature:
         self.name = callable_name(function)
         self.function = function
         self.skipped = frozenset(skip)
+        self.is_late = False
         try:
             signature = inspect.signature(function, **_LAZILY)
         except (ValueError, TypeError) as error:

@@ -106,7 +106,7 @@ class Output:
         if error is not None:
             where = "".join(f"[{part!r}]" for part in error.instance_path) or "the root"
             hint = "; JSON has no NaN and no infinity, which become null" if error.instance is None else ""
-            raise ValueError(f"the result does not fit the output schema: {error.message} at {where}{hint}")
+            raise ValueError(f"the result does not fit the output schema: {error.message:.1000} at {where}{hint}")
 
 
 def _refuse_remote(uri: str) -> Any:
@@ -126,7 +126,7 @@ def _blocks(content: Any, value: Any) -> list[ContentBlock]:
         return [block for item, its_value in zip(items, values, strict=True) for block in _blocks(item, its_value)]
     if isinstance(content, str) and isinstance(value, str):
         return [text_block(content)]
-    return [TextContent(text=json_text(content, not_finite="constants"))]
+    return [TextContent(text=json_text(content, not_finite="constants", source=value))]
 
 
 def _is_doubtful(block: ContentBlock) -> bool:

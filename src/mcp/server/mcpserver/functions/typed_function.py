@@ -4,8 +4,6 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
-from pydantic.errors import PydanticUserError
-
 from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.mcpserver.functions.arguments import ArgModelBase, UnknownArguments, argument_model, no_json_for
 from mcp.server.mcpserver.functions.plain_types import is_plain
@@ -42,14 +40,14 @@ class TypedFunction:
 
     def _check_arguments(self) -> None:
         """Builds their model at once if there could be anything wrong with it, so that the program does not start."""
-        written = [it.annotation for it in self._signature.parameters.values() if it.annotation is not MISSING]
+        taken = [*self._signature.parameters.values(), self._signature.extras]
+        written = [it.annotation for it in taken if it is not None and it.annotation is not MISSING]
         if all(is_plain(annotation) for annotation in written):
             return
         if all(self._signature.resolves(annotation) for annotation in written):
-            try:
-                _ = self.input_schema
-            except PydanticUserError as error:
-                raise no_json_for(self._signature, error) from error
+            _ = self.input_schema
+        else:
+            self._signature.is_late = True
 
     def _check_result(self) -> None:
         name, returns = self._signature.name, self._signature.returns
@@ -83,7 +81,12 @@ class TypedFunction:
         Raises:
             InvalidSignature: As for `arg_model`.
         """
-        return self.arg_model.model_json_schema(by_alias=True)
+        model = self.arg_model
+        try:
+            return model.model_json_schema(by_alias=True)
+        except Exception as error:
+            # Classes of users take part in this, so it may be any.
+            raise no_json_for(self._signature, error) from error
 
     @cached_property
     def reader(self) -> ArgumentReader:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 from pydantic import BaseModel
 from typing_extensions import TypeIs, TypeVar
 
+from mcp.server.mcpserver.functions.injected import InjectedMarker
 from mcp.server.mcpserver.functions.signature import callable_name
 from mcp.server.validation import validate_tool_use_result_messages
 
@@ -26,7 +27,7 @@ __all__ = ["Elicit", "ListRoots", "Marker", "Resolve", "Sample", "is_marker"]
 T = TypeVar("T", bound=BaseModel)
 
 
-class Resolve:
+class Resolve(InjectedMarker):
     """Marks a parameter that `fn` fills in: `Annotated[Stock, Resolve(check_stock)]`.
 
     The parameter is not part of the tool's schema, and no client can fill it. `fn` runs before the tool does. It takes

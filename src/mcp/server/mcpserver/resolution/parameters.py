@@ -8,6 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, DeclinedElicitation
 from mcp.server.mcpserver.exceptions import InvalidSignature
+from mcp.server.mcpserver.functions.injected import injected_by, unaliased
 from mcp.server.mcpserver.functions.signature import MISSING, Signature
 from mcp.server.mcpserver.resolution.markers import Resolve
 
@@ -58,7 +59,7 @@ def resolved_parameter(signature: Signature, parameter: Parameter) -> tuple[Reso
             f"{what} has {parameter.default!r} as its default, which fills in nothing; "
             f"annotate the parameter as `Annotated[T, Resolve(...)]`"
         )
-    annotation = _annotation(signature, parameter)
+    annotation = unaliased(_annotation(signature, parameter))
     if get_origin(annotation) is not Annotated:
         _refuse_inner_marker(what, annotation)
         return None
@@ -98,7 +99,9 @@ def _is_marker(item: Any) -> bool:
 
 
 def _refuse_inner_marker(what: str, annotation: Any) -> None:
-    for part in get_args(annotation):
+    if injected_by(annotation) is None:
+        return
+    for part in map(unaliased, get_args(annotation)):
         if get_origin(part) is Annotated and any(_is_marker(item) for item in get_args(part)[1:]):
             wrapper = "a union" if get_origin(annotation) in (Union, UnionType) else f"{annotation}"
             raise InvalidSignature(

@@ -196,7 +196,7 @@ class Tool(LateModel):
             given = metadata.validate_arguments(arguments)
         except ValidationError as error:
             # What the client sent is wrong; one that comes later is a fault of the program.
-            raise ToolError(str(error)) from error
+            raise ToolError(reason(error)) from error
         direct: dict[str, Any] = {}
         if self.context_kwarg is not None:
             direct[self.context_kwarg] = context

@@ -15,7 +15,7 @@ from typing_extensions import Self, deprecated
 
 from mcp.engine.workers import run_in_worker
 from mcp.server.mcpserver.exceptions import InvalidSignature
-from mcp.server.mcpserver.functions.arguments import ArgModelBase, UnknownArguments
+from mcp.server.mcpserver.functions.arguments import POLICIES, ArgModelBase, UnknownArguments
 from mcp.server.mcpserver.functions.content import content_of
 from mcp.server.mcpserver.functions.reader import ArgumentReader
 from mcp.server.mcpserver.functions.schemas import StrictJsonSchema
@@ -301,7 +301,10 @@ def func_metadata(
 
     Raises:
         InvalidSignature: The function cannot be a tool as it is. The text says what to change.
+        ValueError: `unknown_arguments` is something else.
     """
+    if unknown_arguments not in POLICIES:
+        raise ValueError(f"unknown_arguments is one of {', '.join(map(repr, POLICIES))}, got {unknown_arguments!r}")
     metadata = FuncMetadata.model_construct()
     vars(metadata).clear()
     function = TypedFunction(func, skip_names, structured_output, unknown_arguments)

@@ -22,6 +22,7 @@ from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.server import LifespanResultT, NotificationOptions, Server
 from mcp.server.lowlevel.server import lifespan as default_lifespan
 from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.given import check_given
 from mcp.server.mcpserver.handlers import Handlers
 from mcp.server.mcpserver.prompts.manager import PromptManager
 from mcp.server.mcpserver.registration import Registration
@@ -95,9 +96,9 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
 
     Raises:
-        ValueError: `cache_hints` names a method whose results are not cacheable, or two extensions have the same
-            identifier or method.
-        TypeError: One of `extensions` is no extension.
+        ValueError: `cache_hints` names a method whose results are not cacheable, `on_duplicate` or `unknown_arguments`
+            is none of their words, or two extensions have the same identifier, method, tool or resource.
+        TypeError: An argument is of another type, or what an extension declares is. The text says what is expected.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -134,6 +135,26 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: bool = True,
     ) -> None:
         _refuse_unbuilt(auth=auth, token_verifier=token_verifier, auth_server_provider=auth_server_provider)
+        check_given(
+            name=name,
+            title=title,
+            description=description,
+            instructions=instructions,
+            website_url=website_url,
+            version=version,
+            icons=icons,
+            tools=tools,
+            resources=resources,
+            extensions=extensions,
+            dependencies=dependencies,
+            lifespan=lifespan,
+            resource_security=resource_security,
+            request_state_security=request_state_security,
+            subscriptions=subscriptions,
+            middleware=middleware,
+            on_duplicate=on_duplicate,
+            unknown_arguments=unknown_arguments,
+        )
         self.settings: Settings[LifespanResultT] = Settings(
             debug=debug,
             log_level=log_level,

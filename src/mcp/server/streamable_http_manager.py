@@ -36,6 +36,7 @@ __all__ = [
     "StreamableHTTPASGIApp",
     "StreamableHTTPSessionManager",
     "build_app",
+    "check_path",
     "refuse_unbuilt",
 ]
 
@@ -219,6 +220,20 @@ class StreamableHTTPASGIApp:
         await self.session_manager.handle_request(scope, receive, send)
 
 
+def check_path(name: str, path: object) -> None:
+    """Checks the path of a route.
+
+    Args:
+        name: The argument.
+        path: Its value.
+
+    Raises:
+        ValueError: It does not begin with a slash.
+    """
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise ValueError(f"{name}= must be a path that begins with a slash, such as '/mcp', got {path!r}")
+
+
 def build_app(
     manager: StreamableHTTPSessionManager, path: str, more_routes: "Sequence[BaseRoute]", *, debug: bool
 ) -> "Starlette":
@@ -229,7 +244,11 @@ def build_app(
         path: The endpoint's path; it answers with and without a final slash.
         more_routes: Routes besides the endpoint.
         debug: Starlette's debug mode.
+
+    Raises:
+        ValueError: The path does not begin with a slash.
     """
+    check_path("streamable_http_path", path)
     from starlette.applications import Starlette
     from starlette.routing import Route
 

@@ -159,6 +159,19 @@ class StreamableHTTPSessionManager:
                 table.close()
                 endpoint.close()
 
+    @asynccontextmanager
+    async def _serving_until_cancelled(self) -> AsyncGenerator[None, None]:
+        """Nobody waits for its end, so a failure of the lifespan there is logged."""
+        entered = False
+        try:
+            async with self._serving():
+                entered = True
+                yield
+        except Exception:
+            if not entered:
+                raise
+            logger.exception("the lifespan of server %r failed at its end", self.app.name)
+
     def _build(self, runtime: "ServerRuntime", spawner: Spawner, table: SessionTable) -> HTTPEndpoint:
         watch = RequestWatch()
         modern = ModernEndpoint(self.app, runtime.engine, json_response=self.json_response, watch=watch)
@@ -192,7 +205,7 @@ class StreamableHTTPSessionManager:
                     raise RuntimeError(_NOT_STARTED.replace("so its first request started it. ", ""))
                 logger.warning("%s", _NOT_STARTED)
                 # Held by a task of its own until the event loop ends, and cancelled with it.
-                self._late = Held(self._serving())
+                self._late = Held(self._serving_until_cancelled())
                 await self._late.open()
         assert self._endpoint is not None
         return self._endpoint

@@ -215,6 +215,20 @@ def test_a_tool_without_its_interface_is_refused_when_the_server_is_made(name: s
     )
 
 
+def test_an_option_that_tools_have_not_is_refused_at_the_decorator() -> None:
+    wrong: Any = {"nme": "dice"}
+    with pytest.raises(
+        TypeError, match=r"^Apps\.tool\(\) has no option nme; .* it takes annotations, .*, name, .*title$"
+    ):
+        Apps().tool(resource_uri=DICE, **wrong)
+
+
+def test_the_decorator_without_parentheses_says_so() -> None:
+    wrong: Any = Apps().tool
+    with pytest.raises(TypeError, match=r"Did you forget to call it\? Use @tool\(resource_uri='ui://\.\.\.'\) instead"):
+        wrong(dice)
+
+
 def test_metadata_about_the_interface_is_not_the_callers() -> None:
     with pytest.raises(ValueError, match=r"^Apps\.tool\(\) sets _meta\['ui'\] itself"):
         Apps().tool(resource_uri=DICE, meta={"ui": {}})

@@ -1,6 +1,7 @@
 """Extensions of a low-level server: what is announced, methods of their own, and what stands around a tool's call."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from functools import partial, wraps
 from typing import Any, Literal
 
 import pytest
@@ -155,6 +156,59 @@ def test_a_method_is_taken_once() -> None:
         "Extension 'com.example/other' binds method 'com.example/tides', which is already registered; "
         "extensions add methods, and do not replace another handler"
     )
+
+
+def test_a_method_is_taken_once_also_by_other_versions() -> None:
+    early, late = (binding(protocol_versions=frozenset({version})) for version in ("2025-11-25", "2026-07-28"))
+    with pytest.raises(ValueError, match=r"already registered; .* Bind it once with the protocol_versions of both"):
+        served(Given(early, late))
+
+
+def sync_tides(ctx: Context, params: TideParams) -> Any:
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "complaint"),
+    [
+        (("", TideParams, tides), ValueError, "MethodBinding takes the name of a method, such as 'com.*', got ''$"),
+        ((5, TideParams, tides), TypeError, "MethodBinding takes the name of a method as method, got 5$"),
+        (
+            (TIDES, dict, tides),
+            TypeError,
+            "takes a model derived from RequestParams as params_type, got <class 'dict'>$",
+        ),
+        ((TIDES, None, tides), TypeError, "takes a model derived from RequestParams as params_type, got None$"),
+        ((TIDES, TideParams, None), TypeError, "takes an asynchronous function as handler, got None$"),
+        ((TIDES, TideParams, sync_tides), TypeError, "as handler: make <function sync_tides .*> `async def`$"),
+        ((TIDES, TideParams, partial(sync_tides)), TypeError, "as handler: make functools.partial.* `async def`$"),
+    ],
+)
+def test_the_fields_of_a_method_are_checked(fields: Any, kind: type[Exception], complaint: str) -> None:
+    with pytest.raises(kind, match=complaint):
+        MethodBinding(*fields)
+
+
+@pytest.mark.anyio
+async def test_a_handler_may_be_any_callable_that_returns_an_awaitable() -> None:
+    class Handler:
+        async def __call__(self, ctx: Context, params: TideParams) -> Tides:
+            return await tides(ctx, params)
+
+    @wraps(tides)
+    def wrapped(ctx: Context, params: TideParams) -> Any:
+        return tides(ctx, params)
+
+    def annotated(ctx: Context, params: TideParams) -> Awaitable[Tides]:
+        return tides(ctx, params)
+
+    call: Any = tides
+    unnamed: RequestHandler = lambda ctx, params: call(ctx, params)  # noqa: E731, PLW0108
+    handlers: list[RequestHandler] = [Handler(), wrapped, annotated, partial(tides), unnamed]
+    for handler in handlers:
+        async with Client(served(Given(binding(handler)))) as client:
+            result = await client.session.send_request(TidesRequest(params=TideParams(harbour="Brest")), Tides)
+            assert result.heights == ["Brest-0", "Brest-1"]
 
 
 @pytest.mark.parametrize(

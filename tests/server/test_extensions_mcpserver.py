@@ -1,6 +1,7 @@
 """Extensions of an `MCPServer`: what it takes over of them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mcp.server.extension import Extension, MethodBinding, ResourceBinding, Tool
 from mcp.server.mcpserver import Context as ToolContext
 from mcp.server.mcpserver import require_client_extension
 from mcp.server.mcpserver.resources import TextResource
+from mcp.server.mcpserver.tools import Tool
 from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 pytestmark = pytest.mark.anyio
@@ -190,12 +192,90 @@ def test_what_a_server_cannot_take_is_refused_when_it_is_made(
         MCPServer("office", extensions=extensions)
 
 
-async def test_a_tool_whose_name_is_taken_is_treated_as_by_add_tool(caplog: pytest.LogCaptureFixture) -> None:
-    class Again(Labels):
-        identifier = "com.example/again"
+class Again(Labels):
+    """Another extension, with the tools and resources of the first."""
 
-        def methods(self) -> Sequence[MethodBinding]:
-            return []
+    identifier = "com.example/again"
 
-    MCPServer("office", extensions=[Labels(), Again()])
+    def methods(self) -> Sequence[MethodBinding]:
+        return []
+
+
+class AgainResources(Again):
+    def tools(self) -> Sequence[ToolBinding]:
+        return []
+
+
+async def test_a_tool_and_a_resource_are_of_one_extension() -> None:
+    message = "^Extension 'com.example/again' adds the {} '{}', which extension 'com.example/labels' has added already"
+    with pytest.raises(ValueError, match=message.format("tool", "label")):
+        MCPServer("office", extensions=[Labels(), Again()])
+    with pytest.raises(ValueError, match=message.format("tool", "label")):
+        MCPServer("office", extensions=[Labels(), Again()], on_duplicate="error")
+    with pytest.raises(ValueError, match=message.format("resource", "labels://roll")):
+        MCPServer("office", extensions=[Labels(), AgainResources()])
+
+
+async def test_a_server_can_say_which_of_two_tools_shall_be_it(caplog: pytest.LogCaptureFixture) -> None:
+    mcp = MCPServer("office", extensions=[Labels(), Again()], on_duplicate="ignore")
+    assert [tool.name for tool in await mcp.list_tools()] == ["label", "gated"]
+    assert caplog.text == ""
+
+
+async def test_a_tool_that_a_server_has_besides_is_treated_as_by_add_tool(caplog: pytest.LogCaptureFixture) -> None:
+    MCPServer("office", tools=[Tool.from_function(label)], extensions=[Labels()])
     assert "Tool already exists: label" in caplog.text
+
+
+def returning(**declared: Any) -> Extension:
+    """An extension whose methods return what is given, whatever that is."""
+    odd = Extension()
+    odd.identifier = "com.example/odd"
+    for name, value in declared.items():
+        setattr(odd, name, partial(dict[str, Any].get, {name: value}, name))
+    return odd
+
+
+async def not_a_list() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "complaint"),
+    [
+        ("tools", None, "must return ToolBinding objects in a list, got None$"),
+        ("tools", [label], "must return ToolBinding objects in a list; <function label .*> is in it$"),
+        ("tools", not_a_list(), "must return ToolBinding objects in a list, got <coroutine "),
+        ("resources", [TextResource(uri="labels://roll", text="")], "must return ResourceBinding .* is in it$"),
+        ("resources", "labels://roll", "must return ResourceBinding objects in a list, got 'labels://roll'$"),
+        ("methods", [count], "must return MethodBinding objects in a list; <function count .*> is in it$"),
+        ("settings", {1: "x"}, "must have text as keys, got 1$"),
+        ("settings", {"by": object()}, "must be JSON: .*object"),
+        ("settings", None, "must return a dict, got NoneType$"),
+    ],
+)
+async def test_what_an_extension_declares_is_checked(kind: str, value: Any, complaint: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{kind}\(\) of extension 'com.example/odd' {complaint}"):
+        MCPServer("office", extensions=[returning(**{kind: value})])
+
+
+async def test_an_interceptor_is_asynchronous() -> None:
+    def intercept_tool_call(self: Any, params: Any, ctx: Any, call_next: Any) -> dict[str, Any]:
+        return {}
+
+    hasty: Any = type("Hasty", (Labels,), {"intercept_tool_call": intercept_tool_call})
+    with pytest.raises(TypeError, match=r"^Hasty\.intercept_tool_call must be `async def`, and is not$"):
+        MCPServer("office", extensions=[hasty()])
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"fn": "label"}, "ToolBinding takes a function as fn, got 'label'"),
+        ({"fn": label, "kwargs": "x"}, r"ToolBinding takes a dict with arguments of add_tool\(\) as kwargs, got 'x'"),
+        ({"fn": label, "kwargs": {"meta": {"k": 1}}}, "ToolBinding has a field for 'meta': pass meta= to it"),
+        ({"fn": label, "kwargs": {"fn": gated}}, "ToolBinding has a field for 'fn'"),
+    ],
+)
+async def test_the_fields_of_a_tool_binding_are_checked(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        ToolBinding(**fields)

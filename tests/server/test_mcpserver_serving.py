@@ -256,3 +256,23 @@ def test_a_server_that_could_not_protect_itself_does_not_start(argument: str) ->
     make: Any = MCPServer
     with pytest.raises(NotImplementedError, match=f"{argument}="):
         make("open", **{argument: object()})
+
+
+def test_a_path_begins_with_a_slash() -> None:
+    mcp = greeter()
+    with pytest.raises(
+        ValueError, match=r"^streamable_http_path= must be a path that begins with a slash, .* got 'mcp'$"
+    ):
+        mcp.streamable_http_app(streamable_http_path="mcp")
+    with pytest.raises(ValueError, match=r"^sse_path= must be .* got ''$"):
+        mcp.sse_app(sse_path="")
+    with pytest.raises(ValueError, match=r"^message_path= must be .* got 'messages/'$"):
+        mcp.sse_app(message_path="messages/")
+    with pytest.raises(ValueError, match=r"^path= must be .* got 'health'$"):
+        mcp.custom_route("health", ["GET"])
+
+
+def test_the_methods_of_a_route_are_a_list() -> None:
+    wrong: Any = greeter().custom_route
+    with pytest.raises(TypeError, match=r"^custom_route\(\) takes a list of HTTP methods as methods, got 'GET'$"):
+        wrong("/health", methods="GET")

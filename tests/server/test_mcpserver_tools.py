@@ -133,7 +133,15 @@ def test_a_lambda_needs_a_name(mcp: MCPServer) -> None:
     mcp.add_tool(double, name="double")
 
 
-@pytest.mark.parametrize(("decorator", "right"), [("tool", "@tool()"), ("prompt", "@prompt()")])
+@pytest.mark.parametrize(
+    ("decorator", "right"),
+    [
+        ("tool", "@tool()"),
+        ("prompt", "@prompt()"),
+        ("completion", "@completion()"),
+        ("custom_route", "@custom_route('/path', methods=['GET'])"),
+    ],
+)
 def test_a_decorator_without_parentheses_says_so(mcp: MCPServer, decorator: str, right: str) -> None:
     with pytest.raises(TypeError, match=f"The @{decorator} decorator was used incorrectly") as caught:
         getattr(mcp, decorator)(lambda: None)

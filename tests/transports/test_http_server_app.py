@@ -1,5 +1,6 @@
 """The application round the endpoint: its lifespan, its routes, and what it refuses to be built with."""
 
+import asyncio
 import gc
 import logging
 from collections.abc import AsyncGenerator
@@ -181,6 +182,25 @@ async def test_without_its_lifespan_an_application_starts_itself_and_says_what_i
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("mcp.server.streamable_http_manager", logging.WARNING)
     assert "async with server.session_manager.run():" in record.message
+
+
+def test_what_a_lifespan_raises_at_its_end_is_logged_where_nobody_waits_for_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @asynccontextmanager
+    async def failing(server: Server[Any]) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            raise OSError("the disk is full")
+
+    app = Server("srv", lifespan=failing).streamable_http_app()
+    request = headers("server/discover"), message("server/discover")
+    assert asyncio.run(ask(app, *request)).status == 200
+    started, ended = caplog.records
+    assert started.levelno == logging.WARNING
+    assert (ended.levelno, ended.getMessage()) == (logging.ERROR, "the lifespan of server 'srv' failed at its end")
+    assert "the disk is full" in caplog.text
 
 
 async def test_without_its_lifespan_an_application_on_trio_says_what_is_missing(anyio_backend_name: str) -> None:

@@ -14,6 +14,7 @@ The extension `io.modelcontextprotocol/ui`: a tool names a `ui://` resource, who
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension, ResourceBinding, ToolBinding, client_extension_settings
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.functions.signature import callable_name
+from mcp.server.mcpserver.registration import Registration, with_parentheses
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.resources.base import Resource
@@ -94,6 +96,7 @@ class Apps(Extension):
         self._tools: list[ToolBinding] = []
         self._resources: list[Resource] = []
 
+    @with_parentheses("@tool(resource_uri='ui://...')")
     def tool(
         self,
         *,
@@ -114,8 +117,10 @@ class Apps(Extension):
             tool_kwargs: What `MCPServer.tool` takes: `name`, `title`, `description` and so on.
 
         Raises:
+            TypeError: The parentheses were forgotten, or `MCPServer.tool` takes no argument of a name.
             ValueError: The URI does not begin with `ui://`, `meta` holds `ui`, or `visibility` is not as above.
         """
+        _check_options(tool_kwargs)
         _check_uri(resource_uri)
         if meta is not None and "ui" in meta:
             raise ValueError("Apps.tool() sets _meta['ui'] itself: pass resource_uri= and visibility=")
@@ -218,8 +223,18 @@ class Apps(Extension):
         return [ResourceBinding(resource) for resource in self._resources]
 
 
-def _check_uri(uri: str) -> None:
-    if not uri.startswith("ui://"):
+def _check_options(options: dict[str, Any]) -> None:
+    known = set(signature(Registration.tool).parameters) - {"self", "meta"}
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise TypeError(
+            f"Apps.tool() has no option {', '.join(unknown)}; besides resource_uri, visibility and meta it takes "
+            f"{', '.join(sorted(known))}"
+        )
+
+
+def _check_uri(uri: Any) -> None:
+    if not isinstance(uri, str) or not uri.startswith("ui://"):
         raise ValueError(f"MCP Apps URIs must use the ui:// scheme, got {uri!r}")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension_checks import check_method, check_tool, declared, is_sync
 from mcp.shared.exceptions import MCPError
 from mcp.shared.extension import check_class_identifier, read_extension
 from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
@@ -49,11 +50,17 @@ class ToolBinding:
         fn: The function, as for `MCPServer.add_tool`.
         meta: The tool's `_meta`.
         kwargs: Further arguments of `add_tool`, such as `name` and `title`.
+
+    Raises:
+        TypeError: `fn` cannot be called, or `kwargs` is no dict, or holds what has a field of its own.
     """
 
     fn: Callable[..., Any]
     meta: dict[str, Any] | None = None
     kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        check_tool(self.fn, self.kwargs)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,7 @@ class MethodBinding:
         protocol_versions: The revisions that have the method; None for all. In any other it does not exist: -32601.
 
     Raises:
+        TypeError: `method` is no text, `params_type` is no model, or `handler` is no asynchronous function.
         ValueError: The protocol defines the method, or `protocol_versions` names none that could be served.
     """
 
@@ -87,6 +95,7 @@ class MethodBinding:
     protocol_versions: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
+        check_method(self.method, self.params_type, self.handler)
         if self.method in CORE_METHODS:
             raise ValueError(
                 f"MethodBinding cannot bind spec method {self.method!r}: extensions add methods, and do not replace "
@@ -105,6 +114,12 @@ class MethodBinding:
                 f"MethodBinding for {self.method!r} could never be served: protocol_versions must be a set with one "
                 f"of {', '.join(KNOWN_PROTOCOL_VERSIONS)}, got {versions!r}"
             )
+
+
+_ONE_HANDLER = (
+    ". A method has one handler for all versions. Bind it once with the protocol_versions of both, and tell them apart "
+    "by ctx.protocol_version"
+)
 
 
 class Extension:
@@ -173,11 +188,14 @@ def add_extension(server: Server[Any], extension: Extension) -> None:
     if identifier in server.extensions:
         raise ValueError(f"Extension {identifier!r} is already registered")
     server.extensions[identifier] = settings
-    for binding in extension.methods():
-        if server.get_request_handler(binding.method) is not None:
+    for binding in declared(extension, "methods", MethodBinding):
+        taken = server.get_request_handler(binding.method)
+        if taken is not None:
+            versions = taken.protocol_versions, binding.protocol_versions
             raise ValueError(
                 f"Extension {identifier!r} binds method {binding.method!r}, which is already registered; "
                 "extensions add methods, and do not replace another handler"
+                + (_ONE_HANDLER if None not in versions and versions[0] != versions[1] else "")
             )
         server.add_request_handler(
             binding.method, binding.params_type, binding.handler, protocol_versions=binding.protocol_versions
@@ -193,9 +211,14 @@ def compose_tool_call_handler(extensions: Sequence[Extension], handler: RequestH
 
     Returns:
         The handler as it is, where no extension intercepts.
+
+    Raises:
+        TypeError: An `intercept_tool_call` is not `async def`.
     """
     for extension in reversed(extensions):
         if _intercepts(extension):
+            if is_sync(extension.intercept_tool_call):
+                raise TypeError(f"{type(extension).__name__}.intercept_tool_call must be `async def`, and is not")
             handler = _intercepted(extension, handler)
     return handler
 

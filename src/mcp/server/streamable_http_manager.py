@@ -36,6 +36,7 @@ __all__ = [
     "StreamableHTTPASGIApp",
     "StreamableHTTPSessionManager",
     "build_app",
+    "check_path",
     "refuse_unbuilt",
 ]
 
@@ -158,6 +159,19 @@ class StreamableHTTPSessionManager:
                 table.close()
                 endpoint.close()
 
+    @asynccontextmanager
+    async def _serving_until_cancelled(self) -> AsyncGenerator[None, None]:
+        """Nobody waits for its end, so a failure of the lifespan there is logged."""
+        entered = False
+        try:
+            async with self._serving():
+                entered = True
+                yield
+        except Exception:
+            if not entered:
+                raise
+            logger.exception("the lifespan of server %r failed at its end", self.app.name)
+
     def _build(self, runtime: "ServerRuntime", spawner: Spawner, table: SessionTable) -> HTTPEndpoint:
         watch = RequestWatch()
         modern = ModernEndpoint(self.app, runtime.engine, json_response=self.json_response, watch=watch)
@@ -191,7 +205,7 @@ class StreamableHTTPSessionManager:
                     raise RuntimeError(_NOT_STARTED.replace("so its first request started it. ", ""))
                 logger.warning("%s", _NOT_STARTED)
                 # Held by a task of its own until the event loop ends, and cancelled with it.
-                self._late = Held(self._serving())
+                self._late = Held(self._serving_until_cancelled())
                 await self._late.open()
         assert self._endpoint is not None
         return self._endpoint
@@ -219,6 +233,20 @@ class StreamableHTTPASGIApp:
         await self.session_manager.handle_request(scope, receive, send)
 
 
+def check_path(name: str, path: object) -> None:
+    """Checks the path of a route.
+
+    Args:
+        name: The argument.
+        path: Its value.
+
+    Raises:
+        ValueError: It does not begin with a slash.
+    """
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise ValueError(f"{name}= must be a path that begins with a slash, such as '/mcp', got {path!r}")
+
+
 def build_app(
     manager: StreamableHTTPSessionManager, path: str, more_routes: "Sequence[BaseRoute]", *, debug: bool
 ) -> "Starlette":
@@ -229,7 +257,11 @@ def build_app(
         path: The endpoint's path; it answers with and without a final slash.
         more_routes: Routes besides the endpoint.
         debug: Starlette's debug mode.
+
+    Raises:
+        ValueError: The path does not begin with a slash.
     """
+    check_path("streamable_http_path", path)
     from starlette.applications import Starlette
     from starlette.routing import Route
 

@@ -3,6 +3,8 @@
 import re
 from typing import Any, Protocol, cast
 
+from pydantic_core import to_json
+
 __all__ = ["check_class_identifier", "read_extension", "validate_extension_identifier"]
 
 
@@ -66,4 +68,16 @@ def read_extension(extension: Any, kind: type[_Extension]) -> tuple[str, dict[st
     settings: Any = extension.settings()
     if not isinstance(settings, dict):
         raise TypeError(f"settings() of extension {identifier!r} must return a dict, got {type(settings).__name__}")
-    return identifier, cast("dict[str, Any]", settings)
+    settings = cast("dict[Any, Any]", settings)
+    _check_settings(identifier, settings)
+    return identifier, settings
+
+
+def _check_settings(identifier: str, settings: dict[Any, Any]) -> None:
+    for key in settings:
+        if not isinstance(key, str):
+            raise TypeError(f"settings() of extension {identifier!r} must have text as keys, got {key!r}")
+    try:
+        to_json(settings)
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"settings() of extension {identifier!r} must be JSON: {error}") from error

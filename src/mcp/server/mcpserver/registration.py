@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp.server.mcpserver.functions.signature import is_async_callable
 
@@ -23,14 +24,45 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver.resources.security import ResourceSecurity
     from mcp.server.mcpserver.tools.tool_manager import ToolManager
 
-__all__ = ["Registration"]
+__all__ = ["Registration", "with_parentheses"]
 
 CallableT = TypeVar("CallableT", bound=Callable[..., Any])
 CompleterT = TypeVar("CompleterT", bound=Callable[..., Any])
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 EndpointT = TypeVar("EndpointT", bound="Callable[[Request], Awaitable[Response]]")
 
 MOST_VALUES: Final = 100
 """Of one completion, says the specification (server/utilities/completion)."""
+
+
+def with_parentheses(right: str) -> Callable[[MethodT], MethodT]:
+    """Tells somebody who forgets the parentheses behind a decorator so, where a function cannot be its argument.
+
+    Args:
+        right: The decorator with them.
+
+    Returns:
+        Decorates the method that makes the decorator.
+    """
+
+    def around(method: MethodT) -> MethodT:
+        @wraps(method)
+        def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if args:
+                _check_called(method.__name__, args[0], right)
+            return method(self, *args, **kwargs)
+
+        return cast("MethodT", checked)
+
+    return around
+
+
+def _check_called(decorator: str, argument: object, right: str) -> None:
+    if callable(argument):
+        raise TypeError(
+            f"The @{decorator} decorator was used incorrectly. Did you forget to call it? "
+            f"Use {right} instead of @{decorator}"
+        )
 
 
 class Registration:
@@ -220,6 +252,7 @@ class Registration:
 
         return register
 
+    @with_parentheses("@completion()")
     def completion(self) -> Callable[[CompleterT], CompleterT]:
         """Registers the decorated function as what completes arguments of prompts and resource templates.
 
@@ -235,6 +268,7 @@ class Registration:
 
         return register
 
+    @with_parentheses("@custom_route('/path', methods=['GET'])")
     def custom_route(
         self, path: str, methods: list[str], name: str | None = None, include_in_schema: bool = True
     ) -> Callable[[EndpointT], EndpointT]:
@@ -245,7 +279,16 @@ class Registration:
             methods: The HTTP methods.
             name: The route's name.
             include_in_schema: Whether it is part of an OpenAPI schema.
+
+        Raises:
+            TypeError: The parentheses were forgotten, or `methods` is a text.
+            ValueError: The path does not begin with a slash.
         """
+        from mcp.server.streamable_http_manager import check_path
+
+        check_path("path", path)
+        if isinstance(methods, str):
+            raise TypeError(f"custom_route() takes a list of HTTP methods as methods, got {methods!r}")
 
         def register(fn: EndpointT) -> EndpointT:
             from starlette.routing import Route
@@ -255,14 +298,6 @@ class Registration:
             return fn
 
         return register
-
-
-def _check_called(decorator: str, argument: object, right: str) -> None:
-    if callable(argument):
-        raise TypeError(
-            f"The @{decorator} decorator was used incorrectly. Did you forget to call it? "
-            f"Use {right} instead of @{decorator}"
-        )
 
 
 def _completer(fn: Callable[..., Any]) -> Callable[..., Awaitable[types.CompleteResult]]:

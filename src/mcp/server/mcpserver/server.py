@@ -17,11 +17,20 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcp.server.extension import add_extension, compose_tool_call_handler, require_client_extension
+from mcp.server.extension import (
+    ResourceBinding,
+    ToolBinding,
+    add_extension,
+    compose_tool_call_handler,
+    require_client_extension,
+)
+from mcp.server.extension_checks import declared
 from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.server import LifespanResultT, NotificationOptions, Server
 from mcp.server.lowlevel.server import lifespan as default_lifespan
 from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.functions.signature import callable_name
+from mcp.server.mcpserver.given import check_given
 from mcp.server.mcpserver.handlers import Handlers
 from mcp.server.mcpserver.prompts.manager import PromptManager
 from mcp.server.mcpserver.registration import Registration
@@ -95,9 +104,9 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: Whether `middleware` begins with an `OpenTelemetryMiddleware`.
 
     Raises:
-        ValueError: `cache_hints` names a method whose results are not cacheable, or two extensions have the same
-            identifier or method.
-        TypeError: One of `extensions` is no extension.
+        ValueError: `cache_hints` names a method whose results are not cacheable, `on_duplicate` or `unknown_arguments`
+            is none of their words, or two extensions have the same identifier, method, tool or resource.
+        TypeError: An argument is of another type, or what an extension declares is. The text says what is expected.
         NotImplementedError: An argument asks for something that is not built yet.
     """
 
@@ -134,6 +143,26 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: bool = True,
     ) -> None:
         _refuse_unbuilt(auth=auth, token_verifier=token_verifier, auth_server_provider=auth_server_provider)
+        check_given(
+            name=name,
+            title=title,
+            description=description,
+            instructions=instructions,
+            website_url=website_url,
+            version=version,
+            icons=icons,
+            tools=tools,
+            resources=resources,
+            extensions=extensions,
+            dependencies=dependencies,
+            lifespan=lifespan,
+            resource_security=resource_security,
+            request_state_security=request_state_security,
+            subscriptions=subscriptions,
+            middleware=middleware,
+            on_duplicate=on_duplicate,
+            unknown_arguments=unknown_arguments,
+        )
         self.settings: Settings[LifespanResultT] = Settings(
             debug=debug,
             log_level=log_level,
@@ -187,15 +216,19 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
         self._lowlevel_server.middleware.extend(middleware or ())
+        # Who says which of two shall be it has chosen; nobody else could mean either.
+        owners: dict[str, str] | None = {} if on_duplicate in (None, "error") else None
         for extension in extensions:
-            self._take(extension)
+            self._take(extension, owners)
 
-    def _take(self, extension: Extension) -> None:
+    def _take(self, extension: Extension, owners: dict[str, str] | None) -> None:
         add_extension(self._lowlevel_server, extension)
-        for tool in extension.tools():
+        for tool in declared(extension, "tools", ToolBinding):
+            _own(owners, extension, f"tool {(tool.kwargs.get('name') or callable_name(tool.fn))!r}")
             self.add_tool(tool.fn, meta=tool.meta, **tool.kwargs)
-        for resource in extension.resources():
-            self.add_resource(resource.resource)
+        for binding in declared(extension, "resources", ResourceBinding):
+            _own(owners, extension, f"resource {binding.resource.uri!r}")
+            self.add_resource(binding.resource)
 
     def _announce_changes(self) -> None:
         self._tool_manager.changed = partial(self._changes.changed, ToolsListChanged())
@@ -374,6 +407,15 @@ def lifespan_wrapper(
         return lifespan(app)
 
     return wrapped
+
+
+def _own(owners: dict[str, str] | None, extension: Extension, what: str) -> None:
+    owner = extension.identifier if owners is None else owners.setdefault(what, extension.identifier)
+    if owner != extension.identifier:
+        raise ValueError(
+            f"Extension {extension.identifier!r} adds the {what}, which extension {owner!r} has added already: "
+            "give one of them another name"
+        )
 
 
 def _refuse_unbuilt(**arguments: Any) -> None:

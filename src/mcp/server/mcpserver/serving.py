@@ -135,6 +135,9 @@ class Serving(Generic[LifespanResultT]):
             max_request_body_size: The largest message, in bytes.
             transport_security: Which `Host` and `Origin` headers are let in; on a loopback address, when left out,
                 only loopback ones.
+
+        Raises:
+            ValueError: A path does not begin with a slash.
         """
         app = self.sse_app(
             sse_path=sse_path,
@@ -175,6 +178,9 @@ class Serving(Generic[LifespanResultT]):
             max_sessions: The most handshake sessions at a time; None for no limit.
             transport_security: Which `Host` and `Origin` headers are let in; on a loopback address, when left out,
                 only loopback ones.
+
+        Raises:
+            ValueError: The path does not begin with a slash.
         """
         app = self.streamable_http_app(
             streamable_http_path=streamable_http_path,
@@ -219,13 +225,19 @@ class Serving(Generic[LifespanResultT]):
             transport_security: Which `Host` and `Origin` headers are let in.
             host: The address that the application will be served on. On a loopback address, and without
                 `transport_security`, only loopback hosts and origins are let in.
+
+        Raises:
+            ValueError: A path does not begin with a slash.
         """
         from starlette.applications import Starlette
         from starlette.routing import Mount, Route
 
         from mcp.server.sse import SseServerTransport
+        from mcp.server.streamable_http_manager import check_path
         from mcp.server.transport_security import settings_for_host
 
+        check_path("sse_path", sse_path)
+        check_path("message_path", message_path)
         transport = SseServerTransport(
             message_path,
             security_settings=transport_security or settings_for_host(host),
@@ -266,6 +278,9 @@ class Serving(Generic[LifespanResultT]):
             transport_security: Which `Host` and `Origin` headers are let in.
             host: The address that the application will be served on. On a loopback address, and without
                 `transport_security`, only loopback hosts and origins are let in.
+
+        Raises:
+            ValueError: A path does not begin with a slash.
         """
         return self._lowlevel_server.streamable_http_app(
             streamable_http_path=streamable_http_path,

@@ -313,6 +313,10 @@ async def test_half_a_surrogate_pair_in_a_key_of_a_result_is_an_error(mcp: MCPSe
     class Holder:
         it: dict[str, Any]
 
+    @dataclass
+    class Numbers:
+        it: dict[str, int]
+
     class Model(BaseModel):
         it: dict[str, Any]
 
@@ -320,6 +324,8 @@ async def test_half_a_surrogate_pair_in_a_key_of_a_result_is_an_error(mcp: MCPSe
         (dict[str, Any], value),
         (dict[str, dict[str, Any]], {"it": value}),
         (list[dict[str, Any]], [value]),
+        (dict[str, list[dict[str, int]]], {"it": [{"\ud800": 1}]}),
+        (dict[str, tuple[Numbers]], {"it": (Numbers({"\ud800": 1}),)}),
         (Model, Model(it=value)),
         (Holder, Holder(value)),
         (Any, value),

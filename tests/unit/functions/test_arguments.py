@@ -11,6 +11,7 @@ from pydantic import AliasChoices, Field, Json, ValidationError
 from typed_examples import Colour, Opaque, Pet, Place, Point, Tree, fits, taking
 
 from mcp.server.mcpserver.exceptions import InvalidSignature
+from mcp.server.mcpserver.functions.failures import argument_problems
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata, func_metadata
 
 
@@ -267,6 +268,20 @@ def test_so_many_unknown_names_are_refused_one_by_one_and_no_more() -> None:
     with pytest.raises(ValidationError, match="'topic'") as caught:
         metadata.validate_arguments({f"{number:05}": 1 for number in range(20_000)})
     assert caught.value.error_count() == 20
+
+
+@pytest.mark.parametrize(
+    ("count", "ending"), [(20, "[19]: Input"), (5_000, "; ... and 4980 more"), (100_001, "100001 problems")]
+)
+def test_the_problems_of_arguments_are_told_in_a_sentence_of_bounded_length(count: int, ending: str) -> None:
+    def f(numbers: dict[str, list[int]]) -> None: ...
+
+    with pytest.raises(ValidationError) as caught:
+        func_metadata(f).validate_arguments({"numbers": {"n" * 100_000: ["x"] * count}})
+
+    told = argument_problems(caught.value)
+    assert ending in told
+    assert len(told) < 11_000
 
 
 def test_what_happens_to_unknown_names_is_one_of_two_words() -> None:

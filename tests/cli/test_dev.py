@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from commands import COMMAND, executable, mcp, program
+from commands import COMMAND, executable, mcp, program, with_input_open
 
 from mcp.cli.launching import become
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["COMMAND", "Outcome", "executable", "mcp", "program"]
+__all__ = ["COMMAND", "Outcome", "executable", "mcp", "program", "with_input_open"]
 
 COMMAND = str(Path(sys.executable).with_name("mcp"))
 
@@ -45,6 +45,26 @@ def mcp(*arguments: str, cwd: Path, **environment: str) -> Outcome:
         check=False,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def with_input_open(*arguments: str, cwd: Path) -> Outcome:
+    """Runs `mcp` with an input in which nothing comes, as in a terminal."""
+    with subprocess.Popen(
+        [COMMAND, *arguments],
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        try:
+            code = running.wait(timeout=50)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            raise
+        assert running.stdout is not None
+        assert running.stderr is not None
+        return Outcome(code, running.stdout.read(), running.stderr.read())
 
 
 def program(folder: Path, name: str = "mcp", file: str = "server.py") -> Path:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from commands import COMMAND, executable, mcp, program
+from commands import COMMAND, executable, mcp, program, with_input_open
 
 from mcp.cli.launching import become
 
@@ -66,6 +66,14 @@ def test_on_windows_it_waits_for_the_inspector(monkeypatch: pytest.MonkeyPatch) 
     finally:
         signal.signal(signal.SIGINT, before)
     assert caught.value.code == 130
+
+
+def test_a_server_that_serves_when_it_is_imported_is_refused(tmp_path: Path) -> None:
+    text = "from mcp.server import MCPServer\nmcp = MCPServer('shop')\nmcp.run()"
+    (tmp_path / "server.py").write_text(text, encoding="utf-8")
+    code, out, err = with_input_open("dev", "server.py", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert "server.py serves as soon as it is imported" in err
 
 
 def test_a_server_that_cannot_be_loaded_is_refused_first(tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def test_a_low_level_server_is_refused_with_the_way_to_serve_it(tmp_path: Path) 
     [
         ("missing.py", "missing.py does not exist. Give the Python file of a server"),
         (".", "is a folder. Give the Python file of a server"),
+        ("pipe.py", "pipe.py is a FIFO (a named pipe), and no file. Give the Python file of a server"),
+        ("x" * 300 + ".py", ".py cannot be read (File name too long). Give the Python file of a server"),
         ("server.py:", "'server.py:' names no object"),
         ("server.py:a.b", "'a.b' cannot be a global name of server.py"),
         ("server.py:shop", "server.py has no global named 'shop'. Did you mean server.py:bookshop?"),
@@ -94,6 +96,7 @@ def test_what_cannot_be_found_is_named(tmp_path: Path, spec: str, message: str) 
     program(tmp_path, "bookshop")
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
     (tmp_path / "server.txt").write_text("", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.py")
     code, out, err = mcp("run", spec, cwd=tmp_path)
     assert (code, out) == (1, "")
     assert message in err

@@ -6,10 +6,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from math import isinf
 from pathlib import Path
 from typing import Any
 
 from mcp.cli.failure import CommandError
+from mcp.cli.files import locked, not_a_file
 from mcp.cli.launching import uv_arguments
 from mcp.protocol.trees import is_object
 
@@ -48,8 +50,9 @@ def update_claude_config(
 ) -> Path:
     """Puts a server into Claude Desktop's configuration, and leaves everything else there as it is.
 
-    An entry of the same name gets the new command; its other fields stay, and so do its environment variables, but for
-    those that are given. The file is replaced in one step: whoever reads it sees the old or the new one, whole.
+    An entry of the same name gets the new command, in place of a URL that it may have; its other fields stay, and so do
+    its environment variables, but for those that are given. The file is replaced in one step: whoever reads it sees the
+    old or the new one, whole. Several commands may do so at once.
 
     Args:
         file_spec: `file.py` or `file.py:object`, absolute.
@@ -71,32 +74,76 @@ def update_claude_config(
         )
     # A link to a file that is kept elsewhere stays a link.
     file = Path(os.path.realpath(folder / FILE_NAME))
-    config = _read(file)
-    entry = _object(_object(config, SERVERS, file), server_name, file)
-    entry["command"] = get_uv_path()
-    entry["args"] = uv_arguments(file_spec, frozen=True, with_packages=with_packages, with_editable=with_editable)
-    if env_vars:
-        _object(entry, "env", file).update(env_vars)
-    _replace(file, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+    with locked(file):
+        config = _read(file)
+        entry = _object(_object(config, SERVERS, file), server_name, file)
+        entry["command"] = get_uv_path()
+        entry["args"] = uv_arguments(file_spec, frozen=True, with_packages=with_packages, with_editable=with_editable)
+        # What made it a server at an address.
+        entry.pop("url", None)
+        if entry.get("type") != "stdio":
+            entry.pop("type", None)
+        if env_vars or "env" in entry:
+            _object(entry, "env", file).update(env_vars or {})
+        _replace(file, _text(config, file))
     return file
 
 
 def _read(file: Path) -> dict[str, Any]:
+    kind = not_a_file(file)
+    if kind == "does not exist":
+        return {}
+    if kind is not None:
+        raise CommandError(f"{file} {kind}, and is left as it is")
+    if not file.stat().st_mode & 0o222 or not os.access(file, os.W_OK):
+        raise CommandError(f"{file} is read-only, and is left as it is. Make it writable first")
     try:
         text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return {}
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{file} cannot be read, and is left as it is: {error}") from error
     if not text.strip():
         return {}
     try:
-        config = json.loads(text)
-    except json.JSONDecodeError as error:
+        config = json.loads(text, parse_constant=_constant, parse_float=_number, parse_int=_whole)
+    except RecursionError as error:
+        raise CommandError(f"{file} is nested too deeply, and is left as it is") from error
+    except ValueError as error:
         raise CommandError(f"{file} is not valid JSON, and is left as it is. Mend it first: {error}") from error
     if not is_object(config):
         raise CommandError(f"{file} must hold a JSON object, and is left as it is: it holds {_kind(config)}")
     return config
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"the number {text} is too large")
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:  # Python converts no more than so many digits
+        raise ValueError(f"a number in it has {len(text.lstrip('-'))} digits") from error
+
+
+def _text(config: dict[str, Any], file: Path) -> str:
+    try:
+        text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+        text.encode()
+    except RecursionError as error:
+        raise CommandError(f"{file} is nested too deeply, and is left as it is") from error
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise CommandError(
+            f"{file} is left as it is: what is in it or to be added holds {half!a}, half of a character and no text"
+        ) from error
+    return text
 
 
 def _object(holder: dict[str, Any], key: str, file: Path) -> dict[str, Any]:

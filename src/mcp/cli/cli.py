@@ -86,11 +86,11 @@ def run(
 def dev(file_spec: FileSpec, with_editable: Editable = None, with_packages: Packages = None) -> None:
     """Try a server out in the MCP Inspector; needs Node.js, npx and uv."""
     from mcp.cli.launching import become, inspector_command, uv_arguments
-    from mcp.cli.programs import load_server, parse_spec
+    from mcp.cli.programs import inspect_server, parse_spec
 
     with _messages():
         spec = parse_spec(file_spec)
-        packages = [*load_server(spec).dependencies, *(with_packages or ())]
+        packages = [*inspect_server(spec).dependencies, *(with_packages or ())]
         arguments = uv_arguments(str(spec), with_packages=packages, with_editable=with_editable)
         command = inspector_command(arguments)
     become(command)
@@ -117,14 +117,14 @@ def install(
     Environment variables that are there already stay, unless they are given anew.
     """
     from mcp.cli.claude import get_uv_path, update_claude_config
-    from mcp.cli.programs import ProgramImportError, load_server, parse_spec
+    from mcp.cli.programs import ProgramImportError, inspect_server, parse_spec
 
     with _messages():
         environment = _environment(env_vars or (), env_file)
         spec = parse_spec(file_spec)
         name, packages = server_name, list(with_packages or ())
         try:
-            server = load_server(spec)
+            server = inspect_server(spec)
         except ProgramImportError as error:
             # What it imports may be installed nowhere but in the environment that uv will build.
             typer.echo(f"{error}\nIt is installed nevertheless, without what it says of itself.", err=True)
@@ -151,7 +151,11 @@ def _environment(pairs: "list[str] | tuple[str, ...]", file: Path | None) -> dic
     if file is not None:
         from dotenv import dotenv_values
 
-        environment.update({key: value for key, value in dotenv_values(file).items() if value is not None})
+        try:
+            values = dotenv_values(file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{file} cannot be read as a .env file, which is UTF-8 text: {error}") from error
+        environment.update({key: value for key, value in values.items() if value is not None})
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():

@@ -1,6 +1,7 @@
 """Finding the server in a user's file: `server.py`, or `server.py:object`."""
 
 import importlib.util
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -8,9 +9,11 @@ from types import ModuleType, TracebackType
 from typing import Any, NamedTuple, cast
 
 from mcp.cli.failure import CommandError
+from mcp.cli.files import not_a_file
 from mcp.server import MCPServer, Server
+from mcp.server.mcpserver.serving import ServingRefused, refuse_to_serve
 
-__all__ = ["NAMES", "ProgramImportError", "Spec", "load_server", "parse_spec"]
+__all__ = ["NAMES", "ProgramImportError", "Spec", "inspect_server", "load_server", "parse_spec"]
 
 NAMES = ("mcp", "server", "app")
 """The names of a module that are looked at, in this order, where none is given."""
@@ -37,17 +40,17 @@ def parse_spec(text: str) -> Spec:
         text: As the user wrote it. A path may hold a colon, as those with a drive letter do.
 
     Raises:
-        CommandError: There is no such file, or nothing stands behind the colon.
+        CommandError: There is no such file, it is something else, or nothing stands behind the colon.
     """
     path, colon, name = text, "", ""
-    if not Path(text).exists():
+    if not os.path.exists(text):
         path, colon, name = text.rpartition(":")
         # The colon of a drive, as in C:\server.py, separates nothing.
         if not colon or (len(path) == 1 and name[:1] in ("\\", "/")):
             path, colon, name = text, "", ""
     file = Path(path).expanduser().resolve()
-    if not file.is_file():
-        kind = "is a folder" if file.is_dir() else "does not exist"
+    kind = not_a_file(file)
+    if kind is not None:
         raise CommandError(f"{file} {kind}. Give the Python file of a server: server.py or server.py:object")
     if colon and not name.isidentifier():
         raise CommandError(f"{text!r} names no object: {name!r} cannot be a global name of {file.name}")
@@ -77,6 +80,25 @@ def load_server(spec: Spec) -> MCPServer[Any]:
     raise CommandError(
         f"{spec.file} has no MCPServer under the global names mcp, server or app." + _others(spec, module)
     )
+
+
+def inspect_server(spec: Spec) -> MCPServer[Any]:
+    """Loads a server to ask it about itself. It does not serve, not even where the file does so as it is imported.
+
+    Args:
+        spec: As for `load_server`.
+
+    Raises:
+        ProgramImportError: As from `load_server`.
+        CommandError: As from `load_server`, or the file serves when it is imported.
+    """
+    stdin = sys.stdin
+    with open(os.devnull, encoding="utf-8") as nothing, refuse_to_serve():
+        sys.stdin = nothing
+        try:
+            return load_server(spec)
+        finally:
+            sys.stdin = stdin
 
 
 def _checked(spec: Spec, value: Any) -> MCPServer[Any]:
@@ -117,6 +139,11 @@ def _import(file: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
+    except ServingRefused as error:
+        raise CommandError(
+            f"{file} serves as soon as it is imported. Let it do so only as a program:\n\n"
+            '    if __name__ == "__main__":\n        mcp.run()'
+        ) from error
     except Exception as error:
         del sys.modules[name]
         kind = ProgramImportError if isinstance(error, ImportError) else CommandError

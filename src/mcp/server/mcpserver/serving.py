@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from functools import partial
 from importlib.util import find_spec
 from inspect import signature
@@ -27,9 +28,28 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
-__all__ = ["Serving"]
+__all__ = ["Serving", "ServingRefused", "refuse_to_serve"]
 
 _MAX_BODY = 4 * 1024 * 1024
+
+_refused: ContextVar[bool] = ContextVar("serving_refused", default=False)
+
+
+class ServingRefused(RuntimeError):
+    """A program serves where it is only looked at."""
+
+
+@contextmanager
+def refuse_to_serve() -> Generator[None]:
+    """While a program is imported to be looked at, its servers must not keep the import waiting for clients.
+
+    Inside, `run()` and what is like it raise `ServingRefused`.
+    """
+    token = _refused.set(True)
+    try:
+        yield
+    finally:
+        _refused.reset(token)
 
 
 class Serving(Generic[LifespanResultT]):
@@ -197,6 +217,8 @@ class Serving(Generic[LifespanResultT]):
         await self._serve(app, host, port)
 
     def _prepare(self) -> None:
+        if _refused.get():
+            raise ServingRefused("this program is only looked at, and does not serve")
         configure_logging(self.settings.log_level)
         self.complete()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcp.server.extension import add_extension, compose_tool_call_handler, require_client_extension
 from mcp.server.list_changes import ListChanges
@@ -186,6 +186,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         )
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
+        self._lowlevel_server.prepare = self.complete
         self._lowlevel_server.middleware.extend(middleware or ())
         for extension in extensions:
             self._take(extension)
@@ -201,13 +202,15 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._tool_manager.changed = partial(self._changes.changed, ToolsListChanged())
         self._resource_manager.changed = partial(self._changes.changed, ResourcesListChanged())
         self._prompt_manager.changed = partial(self._changes.changed, PromptsListChanged())
+        for manager in self.managers:
+            manager.is_served = self._changes.is_served
 
     def _lists_otherwise(self) -> bool:
-        return type(self).list_tools is not MCPServer.list_tools
+        return type(self).list_tools is not OWN_LISTINGS["list_tools"]
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tool_manager.get_tool(name)
-        return None if tool is None else tool.parameters
+        return None if tool is None else tool.peek()
 
     @property
     def name(self) -> str:
@@ -255,13 +258,14 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         return self._tool_manager, self._prompt_manager, self._resource_manager
 
     def complete(self) -> None:
-        """Works out every schema that was left for later, as `run()` does before it serves.
+        """Works out every schema that was left for later, as is done by itself before anything is served.
 
         Raises:
             InvalidSignature: An annotation of a registered function names what does not exist.
         """
-        for tool in self._tool_manager.list_tools():
-            tool.complete()
+        tools, prompts, resources = self.managers
+        for item in (*tools.list_tools(), *prompts.list_prompts(), *resources.list_templates()):
+            item.complete()
 
     async def publish(self, event: ServerEvent) -> None:
         """Tells every listener that something has changed, also from outside a request.
@@ -275,7 +279,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The tools, as clients are told of them."""
         from mcp.server.mcpserver.listings import tool_entry
 
-        return [tool_entry(tool) for tool in self._tool_manager.list_tools()]
+        return [tool_entry(tool, name) for name, tool in self._tool_manager.registered().items()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[LifespanResultT, Any] | None = None
@@ -298,13 +302,15 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The resources, as clients are told of them."""
         from mcp.server.mcpserver.listings import resource_entry
 
-        return [resource_entry(resource) for resource in self._resource_manager.list_resources()]
+        return [resource_entry(resource, uri) for uri, resource in self._resource_manager.registered().items()]
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
         """The resource templates, as clients are told of them."""
         from mcp.server.mcpserver.listings import template_entry
 
-        return [template_entry(template) for template in self._resource_manager.list_templates()]
+        return [
+            template_entry(template, text) for text, template in self._resource_manager.registered_templates().items()
+        ]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[LifespanResultT, Any] | None = None
@@ -328,7 +334,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The prompts, as clients are told of them."""
         from mcp.server.mcpserver.listings import prompt_entry
 
-        return [prompt_entry(prompt) for prompt in self._prompt_manager.list_prompts()]
+        return [prompt_entry(prompt, name) for name, prompt in self._prompt_manager.registered().items()]
 
     async def get_prompt(
         self,
@@ -357,6 +363,13 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             description=None if prompt is None else prompt.description,
             messages=[PromptMessage(role=message.role, content=message.content) for message in messages],
         )
+
+
+OWN_LISTINGS: Final[Mapping[str, Any]] = {
+    method: getattr(MCPServer, method)
+    for method in ("list_tools", "list_resources", "list_resource_templates", "list_prompts")
+}
+"""The listings of the class itself, to know those apart that a subclass or an instrumentation puts in their place."""
 
 
 def lifespan_wrapper(

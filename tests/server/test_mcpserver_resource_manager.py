@@ -1,6 +1,8 @@
 """All resources of a server: which one a URI names, and what happens to the list of them."""
 
 import logging
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -217,3 +219,42 @@ async def test_a_replaced_template_keeps_its_place() -> None:
     assert await read(manager, "a://1") == "new"
     manager.remove_template("a://{it}")
     assert await read(manager, "a://1") == "a://{+it}"
+
+
+def test_templates_come_and_go_while_others_are_looked_up() -> None:
+    manager = saying(ResourceManager(on_duplicate="ignore"), "stay://{it}")
+    index = manager._templates
+    problems: list[BaseException] = []
+    ended = threading.Event()
+
+    def come_and_go(thread: int) -> None:
+        try:
+            for length in range(1, 300):
+                saying(manager, f"{'x' * length}{thread}://{{it}}")
+                manager.remove_template(f"{'x' * length}{thread}://{{it}}")
+        except Exception as problem:
+            problems.append(problem)
+
+    def look_up() -> None:
+        try:
+            while not ended.is_set():
+                assert [template.uri_template for template in index.candidates("stay://1")] == ["stay://{it}"]
+                assert manager.list_templates()[0].uri_template == "stay://{it}"
+        except BaseException as problem:
+            problems.append(problem)
+
+    writers = [threading.Thread(target=come_and_go, args=(number,)) for number in range(2)]
+    reader = threading.Thread(target=look_up)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in (*writers, reader):
+            thread.start()
+        for thread in writers:
+            thread.join()
+        ended.set()
+        reader.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert problems == []
+    assert [template.uri_template for template in manager.list_templates()] == ["stay://{it}"]

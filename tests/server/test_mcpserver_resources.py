@@ -1,15 +1,19 @@
 """The resources that come ready-made: texts, bytes, files, directories, and what HTTP servers say."""
 
+import gzip
 import json
+import os
+import sys
 from pathlib import Path
 
+import anyio
 import pytest
 import scripted_http_server
 from pydantic import AnyUrl, ValidationError
 from scripted_http_server import Posted, Reply
 
 from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedResourceError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, UnexpectedResourceError
 from mcp.server.mcpserver.resources import (
     BinaryResource,
     DirectoryResource,
@@ -213,6 +217,14 @@ async def test_a_directory_lists_its_files(tree: Path, recursive: bool, pattern:
     assert resource.mime_type == "application/json"
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are UTF-8 there")
+async def test_a_name_that_is_no_utf_8_does_not_hide_the_others(tree: Path) -> None:
+    (tree / os.fsdecode(b"b\xff.txt")).touch()
+    text = await DirectoryResource(uri="file:///tree", path=tree).read()
+    assert "b\\udcff.txt" in text
+    assert json.loads(text) == {"files": ["a.txt", "b.md", os.fsdecode(b"b\xff.txt")]}
+
+
 def test_what_is_in_a_directory_besides_files(tree: Path) -> None:
     assert DirectoryResource(uri="file:///tree", path=tree).list_files() == [
         tree / "a.txt",
@@ -257,3 +269,35 @@ async def test_an_http_server_that_refuses_is_an_error(status: str) -> None:
         with pytest.raises(UnexpectedResourceError, match=r"^Error reading resource web://page$") as caught:
             await HttpResource(uri="web://page", url=server.origin).read_contents()
     assert status[:3] in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+async def test_an_answer_that_is_too_large_is_not_read_to_its_end(compressed: bool) -> None:
+    body = b"x" * 1001
+
+    async def answer(request: Posted, reply: Reply) -> None:
+        if compressed:
+            await reply.send("200 OK", gzip.compress(body), "text/plain", headers={"content-encoding": "gzip"})
+        else:
+            await reply.send("200 OK", body, "text/plain")
+
+    async with scripted_http_server.serve(answer) as server:
+        fits = HttpResource(uri="web://page", url=server.origin, max_bytes=1001)
+        assert await fits.read() == body.decode()
+        tight = HttpResource(uri="web://page", url=server.origin, max_bytes=1000)
+        with pytest.raises(ResourceError, match=r"^Resource web://page: .* more than 1000 bytes$") as caught:
+            await tight.read_contents()
+    assert type(caught.value) is ResourceError
+
+
+async def test_an_answer_that_never_comes_is_not_waited_for() -> None:
+    async def answer(request: Posted, reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with scripted_http_server.serve(answer) as server:
+        resource = HttpResource(uri="web://page", url=server.origin, timeout=0.05)
+        with pytest.raises(
+            ResourceError, match=r"^Resource web://page: .* not answered within 0.05 seconds$"
+        ) as caught:
+            await resource.read_contents()
+    assert type(caught.value) is ResourceError

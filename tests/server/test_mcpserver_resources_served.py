@@ -1,6 +1,7 @@
 """Resources of an `MCPServer`, as its clients see them in both eras."""
 
 import json
+import logging
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from mcp import Client, MCPError
 from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, ResourceSecurity
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import InvalidSignature, ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import BinaryResource, FileResource, TextResource
 from mcp.shared.path_security import safe_join
 from mcp.types import (
@@ -192,6 +193,7 @@ async def test_other_failures_of_functions(mode: str, caplog: pytest.LogCaptureF
 
     assert await refusal(server, mode, "fail://mcp") == (-32001, "busy", {"wait": 5})
     assert await refusal(server, mode, "fail://resource") == (INTERNAL_ERROR, "locked", {"uri": "fail://resource"})
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
     assert await refusal(server, mode, "fail://surrogate") == (
         INTERNAL_ERROR,
         "Error reading resource fail://surrogate",
@@ -275,3 +277,48 @@ async def test_changes_in_place_are_in_the_next_listing(mode: str) -> None:
         [renamed] = (await client.list_resource_templates()).resource_templates
     assert (before.size, before.title, after.size, after.title) == (3, None, 6, "Note")
     assert (template.title, renamed.title) == (None, "Echo")
+
+
+async def test_what_is_changed_within_is_in_the_next_listing(mode: str) -> None:
+    note = TextResource(uri="note://1", text="", meta={"tags": ["a"]}, annotations=Annotations(priority=0.1))
+    server = MCPServer("shop", resources=[note])
+    server.resource("echo://{path}", name="echo", meta={"n": 1})(_echo)
+    [template] = server.managers[2].list_templates()
+    assert note.meta is not None
+    assert note.annotations is not None
+    assert template.meta is not None
+    async with Client(server, mode=mode, cache=False) as client:
+        await client.list_resources()
+        await client.list_resource_templates()
+        note.meta["tags"].append("b")
+        [listed] = (await client.list_resources()).resources
+        assert listed.meta == {"tags": ["a", "b"]}
+        note.annotations.priority = 0.9
+        [listed] = (await client.list_resources()).resources
+        assert listed.annotations == Annotations(priority=0.9)
+        template.meta["n"] = 2
+        [listed_template] = (await client.list_resource_templates()).resource_templates
+        assert listed_template.meta == {"n": 2}
+
+
+async def test_what_is_given_another_uri_stays_where_it_was_added(mode: str) -> None:
+    note = TextResource(uri="note://1", text="here")
+    server = MCPServer("shop", resources=[note])
+    note.uri = "note://2"
+    async with Client(server, mode=mode) as client:
+        [listed] = (await client.list_resources()).resources
+        [direct] = await server.list_resources()
+        assert listed.uri == direct.uri == "note://1"
+    assert await text_at(server, mode, listed.uri) == "here"
+
+
+async def test_a_template_that_no_client_could_read_keeps_the_server_from_starting(mode: str) -> None:
+    def late(path: Any) -> str:
+        return ""
+
+    late.__annotations__["path"] = "Missing"
+    server = MCPServer("shop")
+    server.resource("late://{path}")(late)
+    with pytest.raises(InvalidSignature, match="Missing"):
+        async with Client(server, mode=mode):
+            pass

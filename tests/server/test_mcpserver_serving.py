@@ -22,6 +22,7 @@ from starlette.routing import Host, Mount
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import InvalidSignature
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent
 
@@ -57,6 +58,36 @@ async def greeting(target: Any, mode: Mode = "auto") -> str:
 
 
 # As an application.
+
+
+def wrong() -> MCPServer:
+    """A server with a prompt whose argument is of a type that never comes."""
+
+    def review(code: Any) -> str:
+        return ""
+
+    review.__annotations__["code"] = "Missing"
+    mcp = greeter()
+    mcp.prompt()(review)
+    return mcp
+
+
+async def start(app: Starlette) -> None:
+    async with app.router.lifespan_context(app):
+        pass
+
+
+@pytest.mark.anyio
+async def test_a_mistake_in_an_annotation_keeps_an_application_from_starting() -> None:
+    for app in (wrong().streamable_http_app(), wrong().sse_app()):
+        with pytest.raises(InvalidSignature, match="'Missing' is not defined"):
+            await start(app)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "streamable-http", "sse"])
+def test_a_mistake_in_an_annotation_keeps_run_from_starting(transport: Any) -> None:
+    with pytest.raises(InvalidSignature, match="'Missing' is not defined"):
+        wrong().run(transport)
 
 
 @pytest.mark.anyio

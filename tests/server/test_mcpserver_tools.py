@@ -577,3 +577,144 @@ def test_a_mistake_in_an_annotation_shows_before_the_first_request(mcp: MCPServe
     mcp.add_tool(later)
     with pytest.raises(InvalidSignature, match="Missing"):
         mcp.complete()
+
+
+def late() -> Callable[..., str]:
+    """A function whose parameter is of a type that never comes."""
+
+    def late(item: Any) -> str:
+        return ""
+
+    late.__annotations__["item"] = "Missing"
+    return late
+
+
+async def test_a_mistake_in_an_annotation_keeps_the_server_from_starting(mcp: MCPServer, mode: Mode) -> None:
+    mcp.add_tool(late())
+    with pytest.raises(InvalidSignature, match="Missing"):
+        async with Client(mcp, mode=mode):
+            pass
+
+
+async def test_a_mistake_in_what_is_added_to_a_running_server_is_refused_at_once(mcp: MCPServer, mode: Mode) -> None:
+    mcp.add_tool(first)
+    async with Client(mcp, mode=mode, cache=False) as client:
+        with pytest.raises(InvalidSignature, match="Missing"):
+            mcp.add_tool(late())
+        with pytest.raises(InvalidSignature, match="Missing"):
+            mcp.prompt()(late())
+        with pytest.raises(InvalidSignature, match="Missing"):
+            mcp.resource("late://{item}")(late())
+        mcp.add_tool(second)
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["first", "second"]
+        assert (await client.list_prompts()).prompts == []
+
+
+async def test_a_listing_that_failed_is_made_again(
+    mcp: MCPServer, mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp.add_tool(first)
+    mcp.add_tool(second)
+    tool = mcp.managers[0].get_tool("second")
+    assert tool is not None
+    async with Client(mcp, mode=mode, cache=False) as client:
+        assert len((await client.list_tools()).tools) == 2
+        tool.title = broken = object()  # pyright: ignore[reportAttributeAccessIssue]
+        for _ in range(2):
+            caplog.clear()
+            with pytest.raises(MCPError):
+                await client.list_tools()
+            assert "the tool 'second' cannot be listed" in caplog.text
+        assert tool.title is broken
+        tool.title = "Second"
+        assert [tool.title for tool in (await client.list_tools()).tools] == [None, "Second"]
+
+
+async def test_what_is_changed_within_a_tool_is_in_the_next_listing(mcp: MCPServer, mode: Mode) -> None:
+    def count(words: list[str]) -> dict[str, int]:
+        return {}
+
+    mcp.add_tool(count, meta={"a": {"b": 1}}, annotations=ToolAnnotations(title="Count"), icons=[Icon(src="x:1")])
+    tool = mcp.managers[0].get_tool("count")
+    assert tool is not None
+    assert tool.meta is not None
+    assert tool.annotations is not None
+    assert tool.icons is not None
+    async with Client(mcp, mode=mode, cache=False) as client:
+
+        async def listed_now() -> MCPTool:
+            [listed] = (await client.list_tools()).tools
+            return listed
+
+        await listed_now()
+        tool.meta["a"]["b"] = 2
+        assert (await listed_now()).meta == {"a": {"b": 2}}
+        tool.annotations.title = "Counts"
+        assert (await listed_now()).annotations == ToolAnnotations(title="Counts")
+        tool.icons.append(Icon(src="x:2"))
+        assert [icon.src for icon in (await listed_now()).icons or ()] == ["x:1", "x:2"]
+        tool.icons[0].src = "x:0"
+        assert [icon.src for icon in (await listed_now()).icons or ()] == ["x:0", "x:2"]
+        tool.parameters["properties"]["words"]["description"] = "Some words."
+        assert (await listed_now()).input_schema["properties"]["words"]["description"] == "Some words."
+        tool.parameters["properties"]["words"]["description"] = "Words."
+        assert (await listed_now()).input_schema["properties"]["words"]["description"] == "Words."
+        assert tool.output_schema is not None
+        tool.output_schema["description"] = "How often."
+        output = (await listed_now()).output_schema
+        assert output is not None
+        assert output["description"] == "How often."
+
+
+async def test_a_tool_that_is_renamed_stays_under_the_name_that_it_was_added_under(mcp: MCPServer, mode: Mode) -> None:
+    mcp.add_tool(first)
+    tool = mcp.managers[0].get_tool("first")
+    assert tool is not None
+    tool.name = "other"
+    assert list(await listed(mcp, mode)) == ["first"] == [entry.name for entry in await mcp.list_tools()]
+    assert text_of(await called(mcp, "first", {}, mode)) == "first"
+
+
+async def test_a_listing_that_a_program_replaces_is_what_clients_get(
+    mcp: MCPServer, mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mcp.add_tool(first)
+    own = MCPServer.list_tools
+
+    async def of_all(self: MCPServer) -> list[MCPTool]:
+        return [tool.model_copy(update={"title": "All"}) for tool in await own(self)]
+
+    async def of_one() -> list[MCPTool]:
+        return [tool.model_copy(update={"title": "One"}) for tool in await own(mcp)]
+
+    monkeypatch.setattr(MCPServer, "list_tools", of_all)
+    assert (await listed(mcp, mode))["first"].title == "All"
+    monkeypatch.setattr(mcp, "list_tools", of_one)
+    assert (await listed(mcp, mode))["first"].title == "One"
+    monkeypatch.undo()
+    assert (await listed(mcp, mode))["first"].title is None
+
+
+def test_listings_hold_what_was_added_before_in_every_thread(mcp: MCPServer) -> None:
+    stale: list[str] = []
+
+    async def come_and_go(thread: int) -> None:
+        async with Client(mcp, cache=False) as client:
+            for number in range(50):
+                name = f"tool_{thread}_{number}"
+                mcp.add_tool(first, name=name)
+                if name not in [tool.name for tool in (await client.list_tools()).tools]:
+                    stale.append(name)
+                mcp.remove_tool(name)
+
+    threads = [threading.Thread(target=anyio.run, args=(come_and_go, number)) for number in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert stale == []

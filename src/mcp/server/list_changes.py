@@ -120,6 +120,10 @@ class ListChanges:
                 self._servings.remove(serving)
                 serving.ended = True
 
+    def is_served(self) -> bool:
+        """Whether there may be clients."""
+        return bool(self._servings)
+
     def handling(self) -> AbstractContextManager[None]:
         """The time of one handler, whose changes are told when it ends."""
         return _Handling(self._settle)

@@ -199,6 +199,7 @@ class Server(Generic[LifespanResultT]):
         self.handlers_revision = 0
         self.notification_options = NotificationOptions()
         self.list_changes: ListChanges | None = None
+        self.prepare: Callable[[], None] | None = None
         self._session_manager: StreamableHTTPSessionManager | None = None
         self._requests: dict[str, HandlerEntry[LifespanResultT]] = {}
         self._notifications: dict[str, HandlerEntry[LifespanResultT]] = {}
@@ -378,6 +379,8 @@ class Server(Generic[LifespanResultT]):
     @asynccontextmanager
     async def in_process(self) -> AsyncGenerator[ServerRuntime, None]:
         """Enters the lifespan, and yields what serves."""
+        if self.prepare is not None:
+            self.prepare()
         async with self.lifespan(self) as state:
             runtime = ServerRuntime(self, state)
             if self.list_changes is None:

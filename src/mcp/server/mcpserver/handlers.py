@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mcp import types
 from mcp.protocol.results import KeptResult
@@ -12,9 +13,17 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.context import Context
-from mcp.server.mcpserver.edits import EditedInPlace
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedResourceError,
+    UnexpectedToolError,
+)
 from mcp.server.mcpserver.listings import Listing, prompt_entry, resource_entry, template_entry, tool_entry
+from mcp.server.mcpserver.prompts.base import Prompt
+from mcp.server.mcpserver.resources.base import Resource
+from mcp.server.mcpserver.resources.templates import ResourceTemplate
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -28,12 +37,14 @@ logger = logging.getLogger(__name__)
 
 _Request = ServerRequestContext[Any, Any]
 _Pages = types.PaginatedRequestParams | None
+_ItemT = TypeVar("_ItemT")
+_EntryT = TypeVar("_EntryT")
 
 
 class Handlers:
     """Answers requests from what a server has registered.
 
-    What a subclass of `MCPServer` overrides is what clients get.
+    What a subclass of `MCPServer` overrides, or a program replaces, is what clients get.
 
     Args:
         server: The server.
@@ -45,30 +56,33 @@ class Handlers:
         self._changes = changes
         tools, prompts, resources = server.managers
         self._tools = Listing(
-            tools.list_tools,
-            lambda: Tool.edits,
-            lambda items: types.ListToolsResult(tools=list(map(tool_entry, items))),
+            tools.registered,
+            Tool.edits,
+            lambda items: types.ListToolsResult(tools=_entries("tool", tool_entry, items)),
         )
         self._resources = Listing(
-            resources.list_resources,
-            lambda: EditedInPlace.edits,
-            lambda items: types.ListResourcesResult(resources=list(map(resource_entry, items))),
+            resources.registered,
+            Resource.edits,
+            lambda items: types.ListResourcesResult(resources=_entries("resource", resource_entry, items)),
         )
         self._templates = Listing(
-            resources.list_templates,
-            lambda: EditedInPlace.edits,
-            lambda items: types.ListResourceTemplatesResult(resource_templates=list(map(template_entry, items))),
+            resources.registered_templates,
+            ResourceTemplate.edits,
+            lambda items: types.ListResourceTemplatesResult(
+                resource_templates=_entries("resource template", template_entry, items)
+            ),
         )
         self._prompts = Listing(
-            prompts.list_prompts,
-            lambda: EditedInPlace.edits,
-            lambda items: types.ListPromptsResult(prompts=list(map(prompt_entry, items))),
+            prompts.registered,
+            Prompt.edits,
+            lambda items: types.ListPromptsResult(prompts=_entries("prompt", prompt_entry, items)),
         )
 
     def _overrides(self, method: str) -> bool:
-        from mcp.server.mcpserver.server import MCPServer
+        from mcp.server.mcpserver.server import OWN_LISTINGS
 
-        return getattr(type(self._server), method) is not getattr(MCPServer, method)
+        server = self._server
+        return method in vars(server) or getattr(type(server), method) is not OWN_LISTINGS[method]
 
     async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
         """Answers `tools/list`."""
@@ -122,7 +136,10 @@ class Handlers:
             except ResourceNotFoundError as missing:
                 raise MCPError(INVALID_PARAMS, str(missing), {"uri": uri}) from missing
             except ResourceError as failure:
-                logger.exception("reading the resource %.300r failed", uri)
+                if isinstance(failure, UnexpectedResourceError):
+                    logger.exception("reading the resource %.300r failed", uri)
+                else:
+                    logger.info("reading the resource %.300r failed: %.300r", uri, str(failure))
                 raise MCPError(INTERNAL_ERROR, str(failure), {"uri": uri}) from failure
         if isinstance(found, types.InputRequiredResult):
             return found
@@ -135,6 +152,18 @@ class Handlers:
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
             return await self._server.get_prompt(params.name, params.arguments, context)
+
+
+def _entries(kind: str, entry: Callable[[_ItemT, str], _EntryT], items: dict[str, _ItemT]) -> list[_EntryT]:
+    """What clients are told of all items. Of one that cannot be listed, the log says which it is."""
+    entries: list[_EntryT] = []
+    for name, item in items.items():
+        try:
+            entries.append(entry(item, name))
+        except Exception as failure:
+            logger.error("the %s %.300r cannot be listed, and so the others are not either: %s", kind, name, failure)
+            raise
+    return entries
 
 
 def wire_contents(uri: str, piece: ReadResourceContents) -> types.TextResourceContents | types.BlobResourceContents:

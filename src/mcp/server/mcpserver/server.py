@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcp.server.extension import (
     ResourceBinding,
@@ -215,6 +215,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         )
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
+        self._lowlevel_server.prepare = self.complete
         self._lowlevel_server.middleware.extend(middleware or ())
         # Who says which of two shall be it has chosen; nobody else could mean either.
         owners: dict[str, str] | None = {} if on_duplicate in (None, "error") else None
@@ -234,13 +235,15 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._tool_manager.changed = partial(self._changes.changed, ToolsListChanged())
         self._resource_manager.changed = partial(self._changes.changed, ResourcesListChanged())
         self._prompt_manager.changed = partial(self._changes.changed, PromptsListChanged())
+        for manager in self.managers:
+            manager.is_served = self._changes.is_served
 
     def _lists_otherwise(self) -> bool:
-        return type(self).list_tools is not MCPServer.list_tools
+        return type(self).list_tools is not OWN_LISTINGS["list_tools"]
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tool_manager.get_tool(name)
-        return None if tool is None else tool.parameters
+        return None if tool is None else tool.peek()
 
     @property
     def name(self) -> str:
@@ -288,13 +291,14 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         return self._tool_manager, self._prompt_manager, self._resource_manager
 
     def complete(self) -> None:
-        """Works out every schema that was left for later, as `run()` does before it serves.
+        """Works out every schema that was left for later, as is done by itself before anything is served.
 
         Raises:
             InvalidSignature: An annotation of a registered function names what does not exist.
         """
-        for tool in self._tool_manager.list_tools():
-            tool.complete()
+        tools, prompts, resources = self.managers
+        for item in (*tools.list_tools(), *prompts.list_prompts(), *resources.list_templates()):
+            item.complete()
 
     async def publish(self, event: ServerEvent) -> None:
         """Tells every listener that something has changed, also from outside a request.
@@ -308,7 +312,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The tools, as clients are told of them."""
         from mcp.server.mcpserver.listings import tool_entry
 
-        return [tool_entry(tool) for tool in self._tool_manager.list_tools()]
+        return [tool_entry(tool, name) for name, tool in self._tool_manager.registered().items()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[LifespanResultT, Any] | None = None
@@ -331,13 +335,15 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The resources, as clients are told of them."""
         from mcp.server.mcpserver.listings import resource_entry
 
-        return [resource_entry(resource) for resource in self._resource_manager.list_resources()]
+        return [resource_entry(resource, uri) for uri, resource in self._resource_manager.registered().items()]
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
         """The resource templates, as clients are told of them."""
         from mcp.server.mcpserver.listings import template_entry
 
-        return [template_entry(template) for template in self._resource_manager.list_templates()]
+        return [
+            template_entry(template, text) for text, template in self._resource_manager.registered_templates().items()
+        ]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[LifespanResultT, Any] | None = None
@@ -361,7 +367,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """The prompts, as clients are told of them."""
         from mcp.server.mcpserver.listings import prompt_entry
 
-        return [prompt_entry(prompt) for prompt in self._prompt_manager.list_prompts()]
+        return [prompt_entry(prompt, name) for name, prompt in self._prompt_manager.registered().items()]
 
     async def get_prompt(
         self,
@@ -390,6 +396,13 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             description=None if prompt is None else prompt.description,
             messages=[PromptMessage(role=message.role, content=message.content) for message in messages],
         )
+
+
+OWN_LISTINGS: Final[Mapping[str, Any]] = {
+    method: getattr(MCPServer, method)
+    for method in ("list_tools", "list_resources", "list_resource_templates", "list_prompts")
+}
+"""The listings of the class itself, to know those apart that a subclass or an instrumentation puts in their place."""
 
 
 def lifespan_wrapper(

@@ -268,7 +268,13 @@ class Serving(Generic[LifespanResultT]):
         events = Route(sse_path, endpoint=_Events(self._lowlevel_server, transport), methods=["GET"])
         messages = Mount(message_path, app=transport.handle_post_message)
         routes = [events, messages, *self._custom_starlette_routes]
-        return Starlette(debug=self.settings.debug, routes=routes)
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
+            self.complete()
+            yield
+
+        return Starlette(debug=self.settings.debug, routes=routes, lifespan=lifespan)
 
     def streamable_http_app(
         self,

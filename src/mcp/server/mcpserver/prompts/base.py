@@ -1,17 +1,18 @@
 """A prompt: a function whose result is messages."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic_core import ValidationError
 from typing_extensions import Self
 
 from mcp.engine.isolation import contained
-from mcp.server.mcpserver.edits import EditedInPlace
+from mcp.server.mcpserver.edits import Edits
 from mcp.server.mcpserver.functions.failures import argument_problems, protocol_error
-from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.functions.signature import Signature, is_async_callable
 from mcp.server.mcpserver.late import LateModel
+from mcp.server.mcpserver.naming import name_for
 from mcp.server.mcpserver.prompts.messages import (
     AssistantMessage,
     Message,
@@ -72,7 +73,7 @@ class PromptArgument(BaseModel):
     required: bool = False
 
 
-class Prompt(LateModel, EditedInPlace):
+class Prompt(LateModel):
     """Messages that a function makes, by what the user filled in.
 
     Attributes:
@@ -96,6 +97,7 @@ class Prompt(LateModel, EditedInPlace):
     context_kwarg: str | None = None
 
     late_field = "arguments"
+    edits: ClassVar[Edits] = Edits()
     _metadata: FuncMetadata = PrivateAttr()
     _is_async: bool = PrivateAttr()
 
@@ -116,6 +118,11 @@ class Prompt(LateModel, EditedInPlace):
             PromptArgument(name=name, description=field.get("description"), required=name in required)
             for name, field in schema.get("properties", {}).items()
         ]
+
+    def complete(self) -> None:
+        """Works out what was left for later; see `LateModel.complete`."""
+        self._metadata.complete()
+        self.peek()
 
     @classmethod
     def from_function(
@@ -142,11 +149,8 @@ class Prompt(LateModel, EditedInPlace):
             ValueError: A lambda is given no name.
             InvalidSignature: The function cannot be called by the names of arguments.
         """
-        name = name or callable_name(fn)
-        if name == "<lambda>":
-            raise ValueError("You must provide a name for lambda functions")
         prompt = cls(
-            name=name,
+            name=name_for(fn, name),
             title=title,
             description=Signature(fn).docstring if description is None else description,
             fn=fn,

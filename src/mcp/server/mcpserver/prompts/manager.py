@@ -1,10 +1,10 @@
 """All prompts of a server."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.mcpserver.duplicates import DuplicatePolicy, takes_over
+from mcp.server.mcpserver.duplicates import DuplicatePolicy
 from mcp.server.mcpserver.prompts.base import InputRequiredResult, Message, Prompt
+from mcp.server.mcpserver.registry import Registry
 from mcp.server.mcpserver.utilities.logging import get_logger
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INVALID_PARAMS
@@ -17,7 +17,7 @@ __all__ = ["InputRequiredResult", "Message", "Prompt", "PromptManager", "get_log
 logger = get_logger(__name__)
 
 
-class PromptManager:
+class PromptManager(Registry):
     """The prompts of a server by their names.
 
     Args:
@@ -28,12 +28,12 @@ class PromptManager:
     Attributes:
         warn_on_duplicate_prompts: As given.
         changed: Called after each change of what there is.
+        is_served: Whether clients can see the prompts.
     """
 
     def __init__(self, warn_on_duplicate_prompts: bool = True, *, on_duplicate: DuplicatePolicy | None = None) -> None:
+        super().__init__(logger, on_duplicate)
         self.warn_on_duplicate_prompts = warn_on_duplicate_prompts
-        self.changed: Callable[[], None] = _nothing
-        self._on_duplicate: DuplicatePolicy | None = on_duplicate
         self._prompts: dict[str, Prompt] = {}
 
     def get_prompt(self, name: str) -> Prompt | None:
@@ -42,7 +42,11 @@ class PromptManager:
 
     def list_prompts(self) -> list[Prompt]:
         """The prompts, in order."""
-        return list(self._prompts.values())
+        return list(self._prompts.copy().values())
+
+    def registered(self) -> dict[str, Prompt]:
+        """The prompts, by the names that they were added under."""
+        return self._prompts.copy()
 
     def add_prompt(self, prompt: Prompt) -> Prompt:
         """Adds a prompt, or keeps the one that has its name.
@@ -55,13 +59,9 @@ class PromptManager:
 
         Raises:
             ValueError: The name is taken, and duplicates are refused.
+            InvalidSignature: The server is running, and an annotation of the function names what does not exist.
         """
-        existing = self._prompts.get(prompt.name)
-        if existing is not None and not self._takes_over(prompt.name):
-            return existing
-        self._prompts[prompt.name] = prompt
-        self.changed()
-        return prompt
+        return self._put(self._prompts, prompt.name, prompt, "Prompt", self.warn_on_duplicate_prompts)
 
     def remove_prompt(self, name: str) -> None:
         """Removes the prompt of this name.
@@ -92,11 +92,3 @@ class PromptManager:
         if prompt is None:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
         return await prompt.render(arguments, context)
-
-    def _takes_over(self, name: str) -> bool:
-        policy = self._on_duplicate or ("warn" if self.warn_on_duplicate_prompts else "ignore")
-        return takes_over(policy, "Prompt", name, logger)
-
-
-def _nothing() -> None:
-    """Nobody wants to know."""

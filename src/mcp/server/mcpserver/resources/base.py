@@ -1,13 +1,13 @@
 """What every resource has in common."""
 
 import abc
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from mcp.engine.isolation import contained
 from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.server.mcpserver.edits import EditedInPlace
+from mcp.server.mcpserver.edits import EditedInPlace, Edits
 from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
 from mcp.server.mcpserver.functions.failures import innermost_error, protocol_error
 from mcp.shared.exceptions import MCPError
@@ -33,6 +33,8 @@ class Resource(EditedInPlace, abc.ABC):
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    edits: ClassVar[Edits] = Edits()
 
     uri: Uri
     name: str | None = Field(default=None, validate_default=True)

@@ -12,7 +12,8 @@ from typing_extensions import Self
 from mcp.engine.workers import run_in_worker
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.functions.content import json_text
-from mcp.server.mcpserver.functions.signature import MISSING, Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.functions.signature import MISSING, Signature, is_async_callable
+from mcp.server.mcpserver.naming import name_for
 from mcp.server.mcpserver.resources.base import Resource, sendable
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.types import Audio, Image
@@ -20,7 +21,7 @@ from mcp.types.base import Icon
 from mcp.types.content import Annotations
 from mcp.types.input_required import InputRequiredResult
 
-__all__ = ["FunctionResource", "name_for"]
+__all__ = ["FunctionResource"]
 
 
 class FunctionResource(Resource):
@@ -121,18 +122,6 @@ class FunctionResource(Resource):
             sound = value.to_audio_content()
             return ReadResourceContents(b64decode(sound.data), sound.mime_type, self.meta)
         return ReadResourceContents(sendable(_text_or_bytes(value)), self.mime_type, self.meta)
-
-
-def name_for(fn: Callable[..., Any], name: str | None) -> str:
-    """The name that is given to something made of a function, or else the name of the function.
-
-    Raises:
-        ValueError: Nothing is given, and a lambda has none.
-    """
-    name = name or callable_name(fn)
-    if name == "<lambda>":
-        raise ValueError("You must provide a name for lambda functions")
-    return name
 
 
 def _refuse_parameters(signature: Signature, uri: str) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.mcpserver.duplicates import DuplicatePolicy, takes_over
+from mcp.server.mcpserver.duplicates import DuplicatePolicy
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.registry import Registry
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.index import TemplateIndex
 from mcp.server.mcpserver.resources.templates import (
@@ -41,7 +42,7 @@ __all__ = [
 logger = get_logger(__name__)
 
 
-class ResourceManager:
+class ResourceManager(Registry):
     """The resources of a server by their URIs, and its templates.
 
     Args:
@@ -53,6 +54,7 @@ class ResourceManager:
     Attributes:
         warn_on_duplicate_resources: As given.
         changed: Called after each change of what there is.
+        is_served: Whether clients can see them.
 
     Raises:
         ValueError: Two of the resources have one URI, and duplicates are refused.
@@ -65,9 +67,8 @@ class ResourceManager:
         resources: list[Resource] | None = None,
         on_duplicate: DuplicatePolicy | None = None,
     ) -> None:
+        super().__init__(logger, on_duplicate)
         self.warn_on_duplicate_resources = warn_on_duplicate_resources
-        self.changed: Callable[[], None] = _nothing
-        self._on_duplicate: DuplicatePolicy | None = on_duplicate
         self._resources: dict[str, Resource] = {}
         self._spellings: dict[str, str] = {}
         self._templates = TemplateIndex()
@@ -86,13 +87,15 @@ class ResourceManager:
         Raises:
             ValueError: The URI is taken, and duplicates are refused.
         """
-        existing = self._resources.get(resource.uri)
-        if existing is not None and not self._takes_over("Resource", resource.uri):
-            return existing
-        self._resources[resource.uri] = resource
-        spelling = _spelling(resource.uri)
-        if spelling != resource.uri:
-            self._spellings[spelling] = resource.uri
+        uri = resource.uri
+        spelling = _spelling(uri)
+        with self._lock:
+            existing = self._resources.get(uri)
+            if existing is not None and not self._takes_over("Resource", uri, self.warn_on_duplicate_resources):
+                return existing
+            self._resources[uri] = resource
+            if spelling != uri:
+                self._spellings[spelling] = uri
         self.changed()
         return resource
 
@@ -102,11 +105,12 @@ class ResourceManager:
         Raises:
             ResourceNotFoundError: There is none.
         """
-        if self._resources.pop(uri, None) is None:
-            raise ResourceNotFoundError(f"Unknown resource: {uri}")
         spelling = _spelling(uri)
-        if self._spellings.get(spelling) == uri:
-            del self._spellings[spelling]
+        with self._lock:
+            if self._resources.pop(uri, None) is None:
+                raise ResourceNotFoundError(f"Unknown resource: {uri}")
+            if self._spellings.get(spelling) == uri:
+                del self._spellings[spelling]
         self.changed()
 
     def add_template(
@@ -141,7 +145,8 @@ class ResourceManager:
 
         Raises:
             ValueError: The template or the function is wrong, or the text is taken and duplicates are refused.
-            InvalidSignature: The function cannot be called by the names of variables.
+            InvalidSignature: The function cannot be called by the names of variables; or the server is running, and
+                an annotation names what does not exist.
         """
         template = ResourceTemplate.from_function(
             fn,
@@ -155,10 +160,14 @@ class ResourceManager:
             meta=meta,
             security=security,
         )
-        existing = self._templates.get(uri_template)
-        if existing is not None and not self._takes_over("Resource template", uri_template):
-            return existing
-        self._templates.put(template)
+        self._admit(template)
+        with self._lock:
+            existing = self._templates.get(uri_template)
+            if existing is not None and not self._takes_over(
+                "Resource template", uri_template, self.warn_on_duplicate_resources
+            ):
+                return existing
+            self._templates.put(template)
         self.changed()
         return template
 
@@ -168,9 +177,10 @@ class ResourceManager:
         Raises:
             ResourceNotFoundError: There is none.
         """
-        if self._templates.get(uri_template) is None:
-            raise ResourceNotFoundError(f"Unknown resource template: {uri_template}")
-        self._templates.remove(uri_template)
+        with self._lock:
+            if self._templates.get(uri_template) is None:
+                raise ResourceNotFoundError(f"Unknown resource template: {uri_template}")
+            self._templates.remove(uri_template)
         self.changed()
 
     async def get_resource(self, uri: "AnyUrl | str", context: "Context[Any, Any]") -> Resource | InputRequiredResult:
@@ -207,19 +217,19 @@ class ResourceManager:
 
     def list_resources(self) -> list[Resource]:
         """The resources that were added, in order."""
-        return list(self._resources.values())
+        return list(self._resources.copy().values())
+
+    def registered(self) -> dict[str, Resource]:
+        """The resources, by the URIs that they were added under."""
+        return self._resources.copy()
 
     def list_templates(self) -> list[ResourceTemplate]:
         """The templates, in order."""
-        return list(self._templates)
+        return list(self.registered_templates().values())
 
-    def _takes_over(self, kind: str, key: str) -> bool:
-        policy = self._on_duplicate or ("warn" if self.warn_on_duplicate_resources else "ignore")
-        return takes_over(policy, kind, key, logger)
-
-
-def _nothing() -> None:
-    """Nobody wants to know."""
+    def registered_templates(self) -> dict[str, ResourceTemplate]:
+        """The templates, by the texts that they were added under."""
+        return self._templates.all()
 
 
 def _spelling(uri: str) -> str:

@@ -1,20 +1,21 @@
 """Templates: one function for all resources whose URIs look alike."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field, InstanceOf, PrivateAttr
 from pydantic_core import ValidationError
 from typing_extensions import Self
 
 from mcp.engine.isolation import contained
-from mcp.server.mcpserver.edits import EditedInPlace
+from mcp.server.mcpserver.edits import Edits
 from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedResourceError
 from mcp.server.mcpserver.functions.failures import argument_problems
 from mcp.server.mcpserver.functions.signature import MISSING, Signature, is_async_callable
 from mcp.server.mcpserver.late import LateModel
+from mcp.server.mcpserver.naming import name_for
 from mcp.server.mcpserver.resources.base import Resource, failure_of
-from mcp.server.mcpserver.resources.functions import FunctionResource, name_for
+from mcp.server.mcpserver.resources.functions import FunctionResource
 from mcp.server.mcpserver.resources.security import DEFAULT_RESOURCE_SECURITY, ResourceSecurity, ResourceSecurityError
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter, inject_context
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
@@ -52,7 +53,7 @@ __all__ = [
 ]
 
 
-class ResourceTemplate(LateModel, EditedInPlace):
+class ResourceTemplate(LateModel):
     """Resources that one function makes, by what their URIs say.
 
     Attributes:
@@ -88,6 +89,7 @@ class ResourceTemplate(LateModel, EditedInPlace):
     security: InstanceOf[ResourceSecurity] = Field(exclude=True)
 
     late_field = "parameters"
+    edits: ClassVar[Edits] = Edits()
     _metadata: FuncMetadata = PrivateAttr()
     _is_async: bool = PrivateAttr()
 
@@ -103,6 +105,11 @@ class ResourceTemplate(LateModel, EditedInPlace):
 
     def _worked_out(self) -> dict[str, Any]:
         return self._metadata.arg_model.model_json_schema()
+
+    def complete(self) -> None:
+        """Works out what was left for later; see `LateModel.complete`."""
+        self._metadata.complete()
+        self.peek()
 
     @classmethod
     def from_function(

@@ -1,11 +1,14 @@
 """The kinds of resources that come ready-made."""
 
+import json
 from pathlib import Path
+from typing import Annotated
 
+from anyio import CancelScope, fail_after
 from pydantic import Field, field_validator
 
 from mcp.engine.workers import run_in_worker
-from mcp.server.mcpserver.functions.content import json_text
+from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.encodings import checked_encoding, declared_charset, encoding_for, is_textual
 from mcp.server.mcpserver.resources.functions import FunctionResource
@@ -112,24 +115,49 @@ class HttpResource(Resource):
 
     Attributes:
         url: Its URL. Redirects are not followed.
+        max_bytes: The largest body, decompressed.
+        timeout: For how many seconds the whole answer may take.
     """
 
     mime_type: str = "application/json"
     url: str
+    max_bytes: Annotated[int, Field(gt=0)] = 64 * 1024 * 1024
+    timeout: Annotated[float, Field(gt=0)] = 30
 
     async def read(self) -> str | bytes:
         """The body of the answer: as text if its type is text or its bytes are, and as bytes otherwise.
 
         Raises:
             httpx2.HTTPError: The server cannot be reached, or answers with an error or a redirect.
+            ResourceError: The answer is too large, or takes too long.
         """
+        try:
+            with fail_after(self.timeout):
+                return await self._fetched()
+        except TimeoutError as error:
+            raise ResourceError(
+                f"Resource {self.uri}: its HTTP server has not answered within {self.timeout:g} seconds"
+            ) from error
+
+    async def _fetched(self) -> str | bytes:
         import httpx2
 
-        client = httpx2.AsyncClient()
-        async with client:
-            response = await client.get(self.url)
-        response.raise_for_status()
-        kind = response.headers.get("content-type") or _ANYTHING
+        body, kind = bytearray(), _ANYTHING
+        # The time limit is that of the whole answer.
+        client = httpx2.AsyncClient(timeout=None)
+        with CancelScope() as enough:
+            async with client, client.stream("GET", self.url) as answer:
+                answer.raise_for_status()
+                kind = answer.headers.get("content-type") or _ANYTHING
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > self.max_bytes:
+                        # To leave the loop would leave the iterators inside it to the garbage collector. A cancelled
+                        # read ends them all.
+                        enough.cancel()
+        if len(body) > self.max_bytes:
+            raise ResourceError(f"Resource {self.uri}: its HTTP server answers with more than {self.max_bytes} bytes")
+        response = httpx2.Response(200, headers={"content-type": kind}, content=bytes(body))
         if is_textual(kind) or declared_charset(kind):
             return response.text
         try:
@@ -186,4 +214,8 @@ class DirectoryResource(Resource):
 
     def _listing(self) -> str:
         files = [path for path in self.list_files() if path.is_file()]
-        return json_text({"files": [path.relative_to(self.path).as_posix() for path in files]})
+        text = json.dumps(
+            {"files": [path.relative_to(self.path).as_posix() for path in files]}, ensure_ascii=False, indent=2
+        )
+        # A name that is no UTF-8 holds halves of surrogate pairs, and what replaces them is an escape of JSON as well.
+        return text.encode("utf-8", "backslashreplace").decode()

@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Callable, Hashable
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from mcp.protocol.param_headers import find_invalid
+from mcp.server.mcpserver.edits import Edits
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError, UnexpectedToolError
 from mcp.server.mcpserver.functions.failures import is_own_exit, protocol_error, reason
-from mcp.server.mcpserver.functions.signature import Signature, callable_name, is_async_callable
+from mcp.server.mcpserver.functions.signature import Signature, is_async_callable
 from mcp.server.mcpserver.late import LateModel
+from mcp.server.mcpserver.naming import name_for
 from mcp.server.mcpserver.resolve import (
     build_resolver_plans,
     find_resolved_parameters,
@@ -60,8 +62,7 @@ class Tool(LateModel):
 
     late_field: ClassVar[str] = "parameters"
 
-    edits: ClassVar[int] = 0
-    """Counts changes of the attributes of all tools."""
+    edits: ClassVar[Edits] = Edits()
 
     fn: Callable[..., Any] = Field(exclude=True)
     name: str
@@ -84,14 +85,17 @@ class Tool(LateModel):
             raise InvalidSignature(f"Tool {self.name}: {problem}")
         return schema
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        Tool.edits += 1
-
     @cached_property
     def output_schema(self) -> dict[str, Any] | None:
         """The JSON Schema of its structured content; None without any."""
+        # As with `parameters`: the program may change it now, so the next listing has to watch it.
+        self.edits.note()
         return self.fn_metadata.output_schema
+
+    def peek_output(self) -> dict[str, Any] | None:
+        """`output_schema`, for those who only look at it."""
+        own = "output_schema" in vars(self) or type(self).output_schema is not Tool.output_schema
+        return self.output_schema if own else self.fn_metadata.output_schema
 
     def complete(self) -> None:
         """Works out the schemas now, so that a mistake shows before the first request.
@@ -100,7 +104,7 @@ class Tool(LateModel):
             InvalidSignature: An annotation names what does not exist, or means nothing in JSON.
         """
         self.fn_metadata.complete()
-        _ = self.parameters, self.output_schema
+        self.peek()
 
     @classmethod
     def from_function(
@@ -135,9 +139,7 @@ class Tool(LateModel):
             InvalidSignature: The function cannot be a tool as it is. The text says what to change.
             ValueError: It is a lambda, and `name` is left out.
         """
-        name = name or callable_name(fn)
-        if name == "<lambda>":
-            raise ValueError("You must provide a name for lambda functions")
+        name = name_for(fn, name)
         validate_and_warn_tool_name(name)
         context_kwarg = context_kwarg or find_context_parameter(fn)
         resolved = find_resolved_parameters(fn)
@@ -149,7 +151,7 @@ class Tool(LateModel):
             fn=fn,
             name=name,
             title=title,
-            description=_description(fn) if description is None else description,
+            description=Signature(fn).docstring if description is None else description,
             fn_metadata=metadata,
             is_async=is_async_callable(fn),
             context_kwarg=context_kwarg,
@@ -161,7 +163,7 @@ class Tool(LateModel):
         )
         if metadata.is_read:
             # The types are more than names, so there may be something wrong with what they say of headers.
-            _ = tool.parameters
+            tool.peek()
         return tool
 
     async def run(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool = False) -> Any:
@@ -220,9 +222,3 @@ def _asks_twice(name: str) -> InvalidSignature:
         f"Tool {name!r} has Resolve(...) parameters, and returns an InputRequiredResult: the questions of a call are "
         "asked by its resolvers or by the function itself, since each would take the request state of the other"
     )
-
-
-def _description(fn: Callable[..., Any]) -> str:
-    while isinstance(fn, partial):
-        fn = cast("Callable[..., Any]", fn.func)
-    return Signature(fn).docstring

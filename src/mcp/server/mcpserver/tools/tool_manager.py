@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.mcpserver.duplicates import DuplicatePolicy, takes_over
+from mcp.server.mcpserver.duplicates import DuplicatePolicy
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.registry import Registry
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.mcpserver.utilities.logging import get_logger
 
@@ -20,7 +21,7 @@ __all__ = ["ToolManager"]
 logger = get_logger(__name__)
 
 
-class ToolManager:
+class ToolManager(Registry):
     """Tools by name, in the order in which they were added.
 
     Args:
@@ -29,7 +30,9 @@ class ToolManager:
         on_duplicate: What happens when a name is taken, in place of `warn_on_duplicate_tools`.
 
     Attributes:
+        warn_on_duplicate_tools: As given.
         changed: Called after each change.
+        is_served: Whether clients can see the tools.
     """
 
     def __init__(
@@ -39,9 +42,8 @@ class ToolManager:
         tools: list[Tool] | None = None,
         on_duplicate: DuplicatePolicy | None = None,
     ) -> None:
+        super().__init__(logger, on_duplicate)
         self.warn_on_duplicate_tools = warn_on_duplicate_tools
-        self.changed: Callable[[], None] = _nothing
-        self._on_duplicate: DuplicatePolicy | None = on_duplicate
         self._tools: dict[str, Tool] = {}
         for tool in tools or ():
             self.add(tool)
@@ -52,7 +54,11 @@ class ToolManager:
 
     def list_tools(self) -> list[Tool]:
         """All tools."""
-        return list(self._tools.values())
+        return list(self._tools.copy().values())
+
+    def registered(self) -> dict[str, Tool]:
+        """All tools, by the names that they were added under."""
+        return self._tools.copy()
 
     def add(self, tool: Tool) -> Tool:
         """Adds a tool.
@@ -65,15 +71,9 @@ class ToolManager:
 
         Raises:
             ValueError: The name is taken, and that is to be refused.
+            InvalidSignature: The server is running, and an annotation of the function names what does not exist.
         """
-        known = self._tools.get(tool.name)
-        if known is not None:
-            policy = self._on_duplicate or ("warn" if self.warn_on_duplicate_tools else "ignore")
-            if not takes_over(policy, "Tool", tool.name, logger):
-                return known
-        self._tools[tool.name] = tool
-        self.changed()
-        return tool
+        return self._put(self._tools, tool.name, tool, "Tool", self.warn_on_duplicate_tools)
 
     def add_tool(
         self,
@@ -115,9 +115,8 @@ class ToolManager:
         Raises:
             ToolError: There is no tool of this name.
         """
-        if name not in self._tools:
+        if self._tools.pop(name, None) is None:
             raise ToolError(f"Unknown tool: {name}")
-        del self._tools[name]
         self.changed()
 
     async def call_tool(
@@ -139,7 +138,3 @@ class ToolManager:
         if tool is None:
             raise ToolError(f"Unknown tool: {name}")
         return await tool.run(arguments, context, convert_result)
-
-
-def _nothing() -> None:
-    pass

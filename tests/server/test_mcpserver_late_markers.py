@@ -12,10 +12,9 @@ from typing_extensions import TypeAliasType
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import InvalidSignature
+from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import TextContent
 
 ran: list[str] = []
 
@@ -85,11 +84,12 @@ async def test_a_marker_that_comes_too_late_is_refused_and_no_argument(tool: Too
     with pytest.raises(InvalidSignature):
         _ = tool.parameters
 
-    async with Client(MCPServer("files", tools=[tool])) as client:
-        result = await client.call_tool(tool.name, {"path": "/etc", "confirmed": {"ok": True}, "ctx": {}})
-    assert result.is_error
-    assert isinstance(result.content[0], TextContent)
-    assert "define the type above the function" in result.content[0].text
+    mcp = MCPServer("files", tools=[tool])
+    with pytest.raises(InvalidSignature, match="define the type above the function"):
+        async with Client(mcp):
+            pytest.fail("it serves")
+    with pytest.raises(ToolError, match="define the type above the function"):
+        await mcp.call_tool(tool.name, {"path": "/etc", "confirmed": {"ok": True}, "ctx": {}})
     assert ran == []
 
 

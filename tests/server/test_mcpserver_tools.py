@@ -5,7 +5,8 @@ import functools
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -593,6 +594,17 @@ async def test_a_mistake_in_an_annotation_keeps_the_server_from_starting(mcp: MC
     mcp.add_tool(late())
     with pytest.raises(InvalidSignature, match="Missing"):
         async with Client(mcp, mode=mode):
+            pass
+
+
+async def test_a_mistake_in_what_the_lifespan_adds_keeps_the_server_from_starting(mode: Mode) -> None:
+    @asynccontextmanager
+    async def lifespan(mcp: MCPServer) -> AsyncGenerator[None, None]:
+        mcp.add_tool(late())
+        yield
+
+    with pytest.raises(InvalidSignature, match="Missing"):
+        async with Client(MCPServer("tools", lifespan=lifespan), mode=mode):
             pass
 
 

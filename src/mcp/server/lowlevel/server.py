@@ -379,9 +379,10 @@ class Server(Generic[LifespanResultT]):
     @asynccontextmanager
     async def in_process(self) -> AsyncGenerator[ServerRuntime, None]:
         """Enters the lifespan, and yields what serves."""
-        if self.prepare is not None:
-            self.prepare()
         async with self.lifespan(self) as state:
+            # Not before: the lifespan may register what it has opened.
+            if self.prepare is not None:
+                self.prepare()
             runtime = ServerRuntime(self, state)
             if self.list_changes is None:
                 yield runtime

@@ -33,7 +33,7 @@ demo: $(VENV)/.project
 	@$(RUN) examples/demo.py
 
 test: $(VENV)/.dev
-	@$(RUN) -m pytest -n 2 -m "not e2e" $(COVERAGE) $(ARGS)
+	@$(RUN) -m pytest -n 3 -m "not e2e" $(COVERAGE) $(ARGS)
 
 check: $(VENV)/.dev $(VENV)/.node
 	@$(RUN) -m ruff format --check .

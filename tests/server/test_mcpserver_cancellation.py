@@ -1,5 +1,6 @@
 """What a tool may still do after its caller has given up."""
 
+import sys
 from typing import Literal
 
 import anyio
@@ -12,7 +13,11 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_clean_up_in_a_shield_outlives_the_connection(mode: Literal["auto", "legacy"]) -> None:
+async def test_a_clean_up_in_a_shield_outlives_the_connection(
+    mode: Literal["auto", "legacy"], anyio_backend: str
+) -> None:
+    if sys.version_info < (3, 11) and (mode, anyio_backend) == ("legacy", "asyncio"):
+        pytest.skip("Python 3.10 does not count cancellations, and the second one gets through the shield")
     mcp = MCPServer("Bookshop")
     holds: set[str] = set()
     held, may_release = anyio.Event(), anyio.Event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -122,8 +123,9 @@ class Serving(Generic[LifespanResultT]):
             known = ", ".join(options) or "none"
             raise TypeError(f"run({transport!r}) has no option {', '.join(unknown)}; expected {known}")
         fast = transport != "stdio" and sys.platform != "win32" and find_spec("uvloop") is not None
-        # uvicorn has stopped in good order by the time it hands on the signal that told it to.
-        with suppress(KeyboardInterrupt) if transport != "stdio" else nullcontext():
+        # uvicorn has stopped in good order by the time it hands on the signal that told it to. On Python 3.10 that comes
+        # out as a cancellation.
+        with suppress(KeyboardInterrupt, CancelledError) if transport != "stdio" else nullcontext():
             anyio.run(partial(runs[transport], **kwargs), backend_options={"use_uvloop": True} if fast else {})
 
     async def run_stdio_async(self) -> None:

@@ -123,7 +123,7 @@ class Serving(Generic[LifespanResultT]):
             known = ", ".join(options) or "none"
             raise TypeError(f"run({transport!r}) has no option {', '.join(unknown)}; expected {known}")
         fast = transport != "stdio" and sys.platform != "win32" and find_spec("uvloop") is not None
-        # uvicorn has stopped in good order by the time it hands on the signal that told it to. On Python 3.10 that comes
+        # uvicorn has stopped in good order by the time it hands on the signal that told it to. On Python 3.10 it comes
         # out as a cancellation.
         with suppress(KeyboardInterrupt, CancelledError) if transport != "stdio" else nullcontext():
             anyio.run(partial(runs[transport], **kwargs), backend_options={"use_uvloop": True} if fast else {})

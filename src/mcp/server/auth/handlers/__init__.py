@@ -1,0 +1,1 @@
+"""The endpoints of an authorization server."""

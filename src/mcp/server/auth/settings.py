@@ -1,0 +1,62 @@
+"""What protects a server, as its author says it."""
+
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field
+
+__all__ = ["AuthSettings", "ClientRegistrationOptions", "RevocationOptions"]
+
+
+class ClientRegistrationOptions(BaseModel):
+    """Whether and how clients may register themselves. RFC 7591.
+
+    Attributes:
+        enabled: Whether they may.
+        client_secret_expiry_seconds: How long a client's secret lives, in seconds; None for ever.
+        valid_scopes: What a client may register for; None for anything.
+        default_scopes: What a client is registered for that does not say.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    enabled: bool = False
+    client_secret_expiry_seconds: int | None = None
+    valid_scopes: list[str] | None = None
+    default_scopes: list[str] | None = None
+
+
+class RevocationOptions(BaseModel):
+    """Whether clients may revoke tokens. RFC 7009.
+
+    Attributes:
+        enabled: Whether they may.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    enabled: bool = False
+
+
+class AuthSettings(BaseModel):
+    """How a server is protected: the public face of a resource server.
+
+    Attributes:
+        issuer_url: The authorization server that issues the tokens.
+        service_documentation_url: Where developers read about the server.
+        client_registration_options: Whether clients may register, where the server is its own authorization server.
+        revocation_options: Whether clients may revoke, where the server is its own authorization server.
+        required_scopes: What every token must carry; None for nothing in particular.
+        identity_assertion_enabled: Whether `/token` takes the assertions of an identity provider (RFC 7523).
+        resource_server_url: The public URL of the MCP endpoint: what tokens are for, and where clients discover how
+            to get one. None publishes nothing of the kind.
+        validate_token_resource: Whether a token that was issued for another resource is refused.
+    """
+
+    model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
+
+    issuer_url: AnyHttpUrl
+    service_documentation_url: AnyHttpUrl | None = None
+    client_registration_options: ClientRegistrationOptions | None = None
+    revocation_options: RevocationOptions | None = None
+    required_scopes: list[str] | None = None
+    identity_assertion_enabled: bool = False
+    resource_server_url: AnyHttpUrl | None = Field(...)
+    validate_token_resource: bool | None = None

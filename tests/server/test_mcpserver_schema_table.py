@@ -118,3 +118,15 @@ async def test_a_result_that_breaks_its_promise_is_an_error(row: Broken, mode: s
         assert result.is_error
         assert result.structured_content is None
         assert row.says in " ".join(texts(result))
+
+
+@both_eras
+@pytest.mark.parametrize("row", GIVEN, ids=lambda row: row.name)
+async def test_clients_get_what_the_server_gives_to_callers_in_its_own_process(row: Given, mode: str) -> None:
+    """What is only sent may be written in another way than what somebody wants to look at."""
+    async with Client(row.server, mode=mode) as client:
+        sent = await client.call_tool(row.name)
+
+    given = await row.server.call_tool(row.name, {})
+
+    assert sent.model_dump(exclude={"meta"}) == given.model_dump(exclude={"meta"})

@@ -730,3 +730,50 @@ def test_listings_hold_what_was_added_before_in_every_thread(mcp: MCPServer) -> 
     finally:
         sys.setswitchinterval(interval)
     assert stale == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "method"), [(MCPServer, "call_tool"), (ToolManager, "call_tool"), (Tool, "run")], ids=str
+)
+async def test_who_stands_between_a_request_and_its_tool_gets_the_result_as_an_object(
+    monkeypatch: pytest.MonkeyPatch, owner: type[Any], method: str
+) -> None:
+    """Instrumentations put functions of their own in the place of these."""
+    server: MCPServer = MCPServer("observed")
+    seen: list[Any] = []
+    own = getattr(owner, method)
+
+    @server.tool()
+    def double(number: int) -> int:
+        return 2 * number
+
+    async def observed(*args: Any, **kwargs: Any) -> Any:
+        seen.append(await own(*args, **kwargs))
+        return seen[-1]
+
+    monkeypatch.setattr(owner, method, observed)
+    async with Client(server) as client:
+        result = await client.call_tool("double", {"number": 2})
+
+    assert [type(one) for one in seen] == [CallToolResult]
+    assert result.structured_content == seen[0].structured_content == {"result": 4}
+
+
+async def test_a_method_that_replaces_the_servers_own_on_one_object_gets_the_result_as_an_object() -> None:
+    server: MCPServer = MCPServer("observed")
+    seen: list[Any] = []
+    own = server.call_tool
+
+    @server.tool()
+    def greet(name: str) -> str:
+        return f"hello {name}"
+
+    async def observed(*args: Any, **kwargs: Any) -> Any:
+        seen.append(await own(*args, **kwargs))
+        return seen[-1]
+
+    server.call_tool = observed
+    async with Client(server) as client:
+        await client.call_tool("greet", {"name": "you"})
+
+    assert [type(one) for one in seen] == [CallToolResult]

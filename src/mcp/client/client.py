@@ -23,7 +23,7 @@ from mcp.client.callbacks import (
 )
 from mcp.client.connect import Transport, open_requester
 from mcp.client.folding import FoldedExtensions, finish_claimed, fold_extensions
-from mcp.client.input_rounds import ResultT, Try, in_rounds
+from mcp.client.input_rounds import ResultT, Try, further_rounds, in_rounds
 from mcp.client.negotiation import PROBE_SECONDS, negotiate_auto, settle_version
 from mcp.client.output_schema import OutputSchemas, ValidateOutput
 from mcp.client.session import ClientSession
@@ -265,9 +265,13 @@ class Client(CacheableVerbs):
             allow_claimed=True,
             by_callbacks=True,
         )
-        result = await self._in_rounds(once, input_responses, request_state)
+        result = await once(input_responses=input_responses, request_state=request_state)
         if isinstance(result, types.CallToolResult):
             return result
+        if isinstance(result, types.InputRequiredResult):
+            result = await further_rounds(self.session, once, result, self.input_required_max_rounds)
+            if isinstance(result, types.CallToolResult):
+                return result
         return await finish_claimed(self.session, self._folded.by_model, result, name, read_timeout_seconds)
 
     async def get_prompt(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from mcp import types
 from mcp.types.methods import METHODS
 
-__all__ = ["PLAIN", "AnsweredBy", "Expected", "expected", "expecting", "request_model", "who_answers"]
+__all__ = ["PLAIN", "AnsweredBy", "Expected", "expected", "expecting", "may_come", "request_model"]
 
 AnsweredBy = Literal["callbacks", "caller"]
 """Who answers when a server asks for input: then the request declares what they can answer."""
@@ -34,13 +34,6 @@ def request_model(method: str, params: dict[str, Any], meta: Mapping[str, Any] |
     return model.model_validate(wire)
 
 
-def who_answers(allow_input_required: bool, by_callbacks: bool) -> AnsweredBy | None:
-    """Who answers, by the arguments of a session's verbs; None where the server may not ask."""
-    if not allow_input_required:
-        return None
-    return "callbacks" if by_callbacks else "caller"
-
-
 class Expected(NamedTuple):
     """What may come in the place of a plain result.
 
@@ -55,6 +48,24 @@ class Expected(NamedTuple):
 
 PLAIN = Expected()
 """Nothing else may come."""
+
+_BY_CALLBACKS = Expected("callbacks")
+_BY_CALLER = Expected("caller")
+
+
+def may_come(
+    allow_input_required: bool, by_callbacks: bool, claimed: Mapping[str, type[types.Result]] | None = None
+) -> Expected:
+    """What may come, by the arguments of a session's verbs.
+
+    Args:
+        allow_input_required: Whether the server may ask for input.
+        by_callbacks: Whether the callbacks answer; the caller does otherwise.
+        claimed: See `Expected`.
+    """
+    asked = PLAIN if not allow_input_required else _BY_CALLBACKS if by_callbacks else _BY_CALLER
+    return asked._replace(claimed=claimed) if claimed else asked
+
 
 _EXPECTED: WeakKeyDictionary[TypeAdapter[Any], Expected] = WeakKeyDictionary()
 

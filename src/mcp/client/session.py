@@ -21,7 +21,7 @@ from mcp.client.callbacks import (
     SamplingFnT,
 )
 from mcp.client.results import refuse_claimed, with_input
-from mcp.client.routing import Expected, who_answers
+from mcp.client.routing import may_come
 from mcp.client.session_core import DISCOVER_TIMEOUT_SECONDS, default_client_info
 from mcp.client.session_core import ReceiveResultT as ReceiveResultT
 from mcp.client.tool_listings import ToolListings
@@ -148,7 +148,7 @@ class ClientSession(ToolListings):
             params,
             types.ReadResourceResult,
             meta=meta,
-            besides=Expected(who_answers(allow_input_required, by_callbacks)),
+            besides=may_come(allow_input_required, by_callbacks),
         )
 
     @overload
@@ -209,7 +209,7 @@ class ClientSession(ToolListings):
             params,
             types.GetPromptResult,
             meta=meta,
-            besides=Expected(who_answers(allow_input_required, by_callbacks)),
+            besides=may_come(allow_input_required, by_callbacks),
         )
 
     async def complete(
@@ -342,7 +342,7 @@ class ClientSession(ToolListings):
             meta=meta,
             timeout=read_timeout_seconds,
             progress=progress_callback,
-            besides=Expected(who_answers(allow_input_required, by_callbacks), self._claimed),
+            besides=may_come(allow_input_required, by_callbacks, self._claimed),
         )
         if self._claimed and not allow_claimed:
             refuse_claimed(result)

@@ -6,6 +6,7 @@ cancellation came from outside. They are here; everything else is plain `await`.
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
@@ -72,15 +73,15 @@ def asyncio_task() -> "asyncio.Task[Any] | None":
 
 def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
     """How many times `task` was cancelled from outside. Python 3.10 does not count; it is always 0 there."""
-    if task is None:
-        return 0
-    cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
-    return 0 if cancelling is None else cancelling()
+    return 0 if task is None or sys.version_info < (3, 11) else task.cancelling()
 
 
 def delivered_cancels(task: "asyncio.Task[Any] | None") -> int:
     """How many of the cancellations of `task` it has met so far: one that comes while it runs waits for an await."""
-    return pending_cancels(task) - bool(getattr(task, "_must_cancel", False))
+    if task is None:
+        return 0
+    counted = 0 if sys.version_info < (3, 11) else task.cancelling()
+    return counted - bool(getattr(task, "_must_cancel", False))
 
 
 def cancelled_itself(task: "asyncio.Task[Any] | None", before: int) -> bool:

@@ -5,7 +5,7 @@ The engine owns no loop and no task: a transport calls it in the task it already
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -137,7 +137,8 @@ class Engine(Generic[ContextT, PeerT]):
 
     async def answer(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request; it raises what `call` does."""
-        result, shape = await self._run(request, peer, exchange, self._role.middleware)
+        handling, shape = self._begun(request, peer, exchange, self._role.middleware)
+        result = await handling
         if shape is None:
             return Reply(encode_response(request.id, result), None)
         return Reply(shape.to_frame(request.id, result, self._role.stamp), None)
@@ -159,22 +160,23 @@ class Engine(Generic[ContextT, PeerT]):
         """
         if middleware is None:
             middleware = self._role.middleware
-        result, shape = await self._run(request, peer, exchange, middleware)
+        handling, shape = self._begun(request, peer, exchange, middleware)
+        result = await handling
         return dumps(result) if shape is None else shape.to_json(result, self._role.stamp)
 
-    async def _run(
+    def _begun(
         self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any]
-    ) -> tuple[Any, ResultShape | None]:
-        """What the handler returned and the shape it is to have; without a shape where it has it already."""
+    ) -> tuple[Coroutine[Any, Any, Any], ResultShape | None]:
+        """What gives what the handler returns, and the shape that is to have; None where it has it already.
+
+        A request may run for days: nothing is held for it here that its handler does not need.
+        """
         role = self._role
         context = role.context(request, peer, exchange)
         if middleware:
-            return await contained(self._through, middleware, context, peer), None
+            return contained(self._through, middleware, context, peer), None
         route = role.route(request.method, peer.version)
-        handling = contained(route.handler, context, _validated(route, request.params))
-        # A request may run for days, and what it needs of these its handler has.
-        del context
-        return await handling, route.shape
+        return contained(route.handler, context, _validated(route, request.params)), route.shape
 
     async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role

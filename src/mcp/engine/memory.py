@@ -129,14 +129,16 @@ class _MemoryExchange(OneWayExchange):
     async def interruptible(self, answer: Coroutine[Any, Any, bytes], method: str) -> bytes:
         """Awaits the answer, within the call's time limit, and until the client is closed."""
         isolated = in_own_context(answer)
+        timeout = self._options.timeout
+        limited = isolated if timeout is None else _within(timeout, isolated, method)
         if self._task is None:
             with anyio.CancelScope() as self._scope:
-                return await self._limited(isolated, method)
+                return await limited
             self.check()
             raise ConnectionClosedError
         before = delivered_cancels(self._task)
         try:
-            return await self._limited(isolated, method)
+            return await limited
         except asyncio.CancelledError:
             # The interruption ends here. A cancellation from outside goes on, also if both have come.
             if not self._interrupted or pending_cancels(self._task) > before + 1:
@@ -146,11 +148,6 @@ class _MemoryExchange(OneWayExchange):
         finally:
             if self._interrupted:
                 uncancel(self._task)
-
-    async def _limited(self, answer: in_own_context[bytes], method: str) -> bytes:
-        if self._options.timeout is None:
-            return await answer
-        return await _within(self._options.timeout, answer, method)
 
     def interrupt(self) -> None:
         """Ends the call, unless it is the caller's own task that closes the client."""

@@ -70,7 +70,8 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
     infinite = has_infinity(value, most_nodes=1000) if len(data) > _LONG_TEXT else None
     if infinite is None:
         shapes = data.translate(_NUMBER_SHAPES).decode("latin-1")
-        infinite = ("e000" in shapes or _LONG_NUMBER in shapes) and has_infinity(value)
+        # The digits first: the letter is in most words.
+        infinite = "000" in shapes and ("e000" in shapes or _LONG_NUMBER in shapes) and has_infinity(value)
     if infinite:
         place = find_path(value, lambda node: isinstance(node, float) and isinf(node))
         raise DecodeError(PARSE_ERROR, f"Parse error: number out of range at {place}, expected less than 1.8e308")

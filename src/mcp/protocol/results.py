@@ -14,12 +14,13 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from mcp.protocol.codec import RequestId, dumps, encode_response, encode_result
+from mcp.protocol.codec import RequestId, dumps, encode_response, encode_result, loads
 from mcp.protocol.trees import is_object
 from mcp.types.base import SERVER_INFO_META_KEY
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 __all__ = [
+    "EncodedResult",
     "InvalidResultError",
     "KeptResult",
     "ResultShape",
@@ -105,6 +106,27 @@ class KeptResult:
         return kept[1]
 
 
+class EncodedResult:
+    """A complete result that was written as JSON text at once.
+
+    Args:
+        body: A valid result of its method, as a JSON object: it names neither `_meta` nor `resultType`.
+    """
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `body` says."""
+        return loads(self._body)
+
+    def to_json(self, shape: "ResultShape", stamp: Stamp) -> bytes:
+        """The result as JSON text."""
+        return b"".join((memoryview(self._body)[:-1], stamp.typed_tail)) if shape.is_stamped else self._body
+
+
 class ResultShape:
     """How the results of one method become wire form under one revision's rules.
 
@@ -114,9 +136,12 @@ class ResultShape:
         cacheable: Whether results of the method carry cache hints.
         input_required: Whether a request for input may take the place of a result.
         hint: `ttlMs` and `cacheScope` for results whose handler set none.
+
+    Attributes:
+        is_stamped: Results say their type and name the server.
     """
 
-    __slots__ = ("_cacheable", "_check", "_hint", "_input_required", "_model", "_rules", "_splicers")
+    __slots__ = ("_cacheable", "_check", "_hint", "_input_required", "_model", "_rules", "_splicers", "is_stamped")
 
     def __init__(
         self,
@@ -128,28 +153,31 @@ class ResultShape:
         hint: tuple[int, Literal["public", "private"]] | None = None,
     ) -> None:
         self._rules = rules
+        self.is_stamped = rules.stamp
         self._model = model
         self._check = None if model is None else _CHECKS.get(model.__name__)
         self._cacheable = cacheable
         self._input_required = input_required and rules.result_type
         self._hint = hint
-        self._splicers: dict[type[BaseModel], Callable[[BaseModel, Stamp], _Pieces] | None] = {}
+        self._splicers: dict[type, Callable[[Any, Stamp], _Pieces] | None] = {}
 
-    def to_json(self, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> bytes:
+    def to_json(self, result: BaseModel | KeptResult | EncodedResult | dict[str, Any] | None, stamp: Stamp) -> bytes:
         """The result as JSON text.
 
         Raises:
             InvalidResultError: It cannot be a result of the method.
             ValueError: It holds something that has no JSON form.
         """
-        if isinstance(result, KeptResult):
+        if isinstance(result, (KeptResult, EncodedResult)):
             return result.to_json(self, stamp)
         pieces = self._spliced(result, stamp)
         return dumps(self.to_dict(result, stamp)) if pieces is None else b"".join(pieces)
 
-    def to_frame(self, id: RequestId, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> bytes:
+    def to_frame(
+        self, id: RequestId, result: BaseModel | KeptResult | EncodedResult | dict[str, Any] | None, stamp: Stamp
+    ) -> bytes:
         """The response that carries the result, as JSON text; it raises what `to_json` does."""
-        if isinstance(result, KeptResult):
+        if isinstance(result, (KeptResult, EncodedResult)):
             return encode_result(id, result.to_json(self, stamp))
         pieces = self._spliced(result, stamp)
         if pieces is None:
@@ -158,22 +186,25 @@ class ResultShape:
 
     def _spliced(self, result: BaseModel | dict[str, Any] | None, stamp: Stamp) -> _Pieces | None:
         """The result as JSON text the fast way; None where only the way through a dict is right."""
-        if not isinstance(result, BaseModel) or getattr(result, "meta", None) is not None:
-            return None
         kind = type(result)
         try:
             splice = self._splicers[kind]
         except KeyError:
-            splice = self._splicers[kind] = self._splicer(kind)
-        if splice is None:
+            splice = self._splicers[kind] = self._splicer(kind) if issubclass(kind, BaseModel) else None
+        if splice is None or getattr(result, "meta", None) is not None:
             return None
         if self._check is not None:
-            self._check(result)
+            self._check(cast("BaseModel", result))
         return splice(result, stamp)
 
-    def to_dict(self, result: BaseModel | KeptResult | dict[str, Any] | None, stamp: Stamp) -> dict[str, Any]:
+    def to_dict(
+        self, result: BaseModel | KeptResult | EncodedResult | dict[str, Any] | None, stamp: Stamp
+    ) -> dict[str, Any]:
         """The result as the dict that `to_json` would encode."""
-        wire = self._plain(result.result if isinstance(result, KeptResult) else result)
+        if isinstance(result, EncodedResult):
+            wire = result.to_dict()
+        else:
+            wire = self._plain(result.result if isinstance(result, KeptResult) else result)
         if not self._rules.result_type:
             for member in _MODERN_ONLY_MEMBERS:
                 wire.pop(member, None)
@@ -222,7 +253,7 @@ class ResultShape:
         update = {name: value for name, value in hint if name in fields and name not in result.model_fields_set}
         return result.model_copy(update=update) if update else result
 
-    def _splicer(self, kind: type[BaseModel]) -> Callable[[BaseModel, Stamp], _Pieces] | None:
+    def _splicer(self, kind: type[BaseModel]) -> Callable[[Any, Stamp], _Pieces] | None:
         """The fast way for results of this class; None where only the dict way is right."""
         if not kind.__pydantic_complete__:
             kind.model_rebuild()

@@ -1,8 +1,4 @@
-"""`Request` and `Notification`: a method with its params, the bases of every whole message.
-
-Pydantic compiles a generic model as soon as it is given parameters, so the areas that hold whole messages
-cost far more to import than those with params and results, which is all that serving requests needs.
-"""
+"""`Request` and `Notification`: a method with its params, the bases of every whole message."""
 
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,7 +9,20 @@ NotificationParamsT = TypeVar("NotificationParamsT", bound=NotificationParams | 
 MethodT = TypeVar("MethodT", bound=str)
 
 
-class Request(MCPModel, Generic[RequestParamsT, MethodT]):
+class _Envelope(MCPModel):
+    """A generic model that is not compiled just because a class is made of it, which pydantic would do.
+
+    The first model that is compiled costs a program more than all of these classes.
+    """
+
+    @classmethod
+    def model_rebuild(cls, **how: Any) -> bool | None:
+        """See pydantic's; nothing is done for a class that is about to be made of a generic one."""
+        is_generic = bool(cls.__pydantic_generic_metadata__["parameters"])
+        return None if is_generic and "_types_namespace" in how else super().model_rebuild(**how)
+
+
+class Request(_Envelope, Generic[RequestParamsT, MethodT]):
     """A method and its params, to be answered.
 
     A method of your own is a subclass of `Request[YourParams, Literal["vendor/method"]]`. `name_param` is the
@@ -26,7 +35,7 @@ class Request(MCPModel, Generic[RequestParamsT, MethodT]):
     params: RequestParamsT
 
 
-class Notification(MCPModel, Generic[NotificationParamsT, MethodT]):
+class Notification(_Envelope, Generic[NotificationParamsT, MethodT]):
     """A method and its params, with no answer."""
 
     method: MethodT

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 __all__ = ["EditedInPlace", "Edits", "Watch"]
 
@@ -27,6 +27,8 @@ class Edits:
 
 class EditedInPlace(BaseModel):
     """A model whose changes are noticed."""
+
+    model_config = ConfigDict(defer_build=True)
 
     edits: ClassVar[Edits]
     """The changes of all models of its kind."""

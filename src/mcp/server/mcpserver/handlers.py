@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import types
 from mcp.protocol.results import KeptResult
@@ -25,6 +26,7 @@ from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.templates import ResourceTemplate
 from mcp.server.mcpserver.tools.base import Tool
+from mcp.server.mcpserver.tools.tool_manager import ToolManager
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
@@ -39,6 +41,10 @@ _Request = ServerRequestContext[Any, Any]
 _Pages = types.PaginatedRequestParams | None
 _ItemT = TypeVar("_ItemT")
 _EntryT = TypeVar("_EntryT")
+
+_MANAGERS_CALL: Final = ToolManager.call_tool
+_TOOLS_RUN: Final = Tool.run
+"""As they were defined, to know those apart that an instrumentation puts in their place."""
 
 
 class Handlers:
@@ -55,6 +61,7 @@ class Handlers:
         self._server = server
         self._changes = changes
         tools, prompts, resources = server.managers
+        self._tool_manager = tools
         self._tools = Listing(
             tools.registered,
             Tool.edits,
@@ -78,11 +85,15 @@ class Handlers:
             lambda items: types.ListPromptsResult(prompts=_entries("prompt", prompt_entry, items)),
         )
 
-    def _overrides(self, method: str) -> bool:
-        from mcp.server.mcpserver.server import OWN_LISTINGS
+    @cached_property
+    def _own(self) -> Mapping[str, Any]:
+        from mcp.server.mcpserver.server import OWN_METHODS
 
+        return OWN_METHODS
+
+    def _overrides(self, method: str) -> bool:
         server = self._server
-        return method in vars(server) or getattr(type(server), method) is not OWN_LISTINGS[method]
+        return method in vars(server) or getattr(type(server), method) is not self._own[method]
 
     async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
         """Answers `tools/list`."""
@@ -108,6 +119,19 @@ class Handlers:
             return types.ListPromptsResult(prompts=await self._server.list_prompts())
         return _kept(self._prompts.current())
 
+    def _tool_called_directly(self, name: str) -> Tool | None:
+        """A tool; None where there is none, or where somebody has put a method of his own between here and there."""
+        server, manager = self._server, self._tool_manager
+        if (
+            type(server).call_tool is not self._own["call_tool"]
+            or type(manager).call_tool is not _MANAGERS_CALL
+            or "call_tool" in server.__dict__
+            or "call_tool" in manager.__dict__
+        ):
+            return None
+        tool = manager.get_tool(name)
+        return tool if type(tool) is Tool and Tool.run is _TOOLS_RUN else None
+
     async def call_tool(
         self, ctx: _Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
@@ -119,10 +143,23 @@ class Handlers:
             except MCPError:
                 raise
             except Exception as failure:
-                if not isinstance(failure, ToolError) or isinstance(failure, UnexpectedToolError):
-                    logger.exception("tool %.100r failed", params.name)
-                text = str(failure) or type(failure).__name__
-                return types.CallToolResult(content=[types.TextContent(text=_sendable(text))], is_error=True)
+                return _failed(params.name, failure)
+
+    async def call_tool_to_send(
+        self, ctx: _Request, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Answers `tools/call` where nobody but the client sees the result, which may be JSON text already."""
+        tool = self._tool_called_directly(params.name)
+        if tool is None:
+            return await self.call_tool(ctx, params)
+        context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
+        with self._changes.handling():
+            try:
+                return await tool.answer(params.arguments or {}, context)
+            except MCPError:
+                raise
+            except Exception as failure:
+                return _failed(params.name, failure)
 
     async def read_resource(
         self, ctx: _Request, params: types.ReadResourceRequestParams
@@ -172,6 +209,14 @@ def wire_contents(uri: str, piece: ReadResourceContents) -> types.TextResourceCo
         return types.TextResourceContents(uri=uri, text=piece.content, mime_type=piece.mime_type, _meta=piece.meta)
     blob = b64encode(piece.content).decode()
     return types.BlobResourceContents(uri=uri, blob=blob, mime_type=piece.mime_type, _meta=piece.meta)
+
+
+def _failed(tool: str, failure: Exception) -> types.CallToolResult:
+    """The result that tells the model why a tool failed; called where the failure is being handled."""
+    if not isinstance(failure, ToolError) or isinstance(failure, UnexpectedToolError):
+        logger.exception("tool %.100r failed", tool)
+    text = str(failure) or type(failure).__name__
+    return types.CallToolResult(content=[types.TextContent(text=_sendable(text))], is_error=True)
 
 
 def _kept(listing: KeptResult) -> Any:

@@ -192,6 +192,10 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         sealed = RequestStateBoundary(
             request_state_security or RequestStateSecurity.ephemeral(), default_audience=name or "mcp-server"
         ).around
+        call_tool = compose_tool_call_handler(extensions, handlers.call_tool)
+        if call_tool == handlers.call_tool:
+            # No extension looks at the results.
+            call_tool = handlers.call_tool_to_send
         self._lowlevel_server: Server[LifespanResultT] = Server(
             name or "mcp-server",
             version=version,
@@ -205,7 +209,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             get_tool_input_schema=None if self._lists_otherwise() else self._input_schema,
             tracing=tracing,
             on_list_tools=handlers.list_tools,
-            on_call_tool=sealed(compose_tool_call_handler(extensions, handlers.call_tool)),
+            on_call_tool=sealed(call_tool),
             on_list_resources=handlers.list_resources,
             on_list_resource_templates=handlers.list_resource_templates,
             on_read_resource=sealed(handlers.read_resource),
@@ -239,7 +243,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             manager.is_served = self._changes.is_served
 
     def _lists_otherwise(self) -> bool:
-        return type(self).list_tools is not OWN_LISTINGS["list_tools"]
+        return type(self).list_tools is not OWN_METHODS["list_tools"]
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tool_manager.get_tool(name)
@@ -398,11 +402,11 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         )
 
 
-OWN_LISTINGS: Final[Mapping[str, Any]] = {
+OWN_METHODS: Final[Mapping[str, Any]] = {
     method: getattr(MCPServer, method)
-    for method in ("list_tools", "list_resources", "list_resource_templates", "list_prompts")
+    for method in ("list_tools", "list_resources", "list_resource_templates", "list_prompts", "call_tool")
 }
-"""The listings of the class itself, to know those apart that a subclass or an instrumentation puts in their place."""
+"""Methods of the class itself, to know those apart that a subclass or an instrumentation puts in their place."""
 
 
 def lifespan_wrapper(

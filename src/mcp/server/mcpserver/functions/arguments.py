@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from inspect import Parameter
+from operator import eq
 from types import new_class
 from typing import Annotated, Any, ClassVar, Final, Literal, cast, get_args, get_origin
 
@@ -52,7 +53,7 @@ _GENERATOR_POSITION: Final = 3
 class ArgModelBase(BaseModel):
     """Base of the model of a function's arguments."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
     _parameters: ClassVar[Mapping[str, str] | None] = None
     """The parameter of each field; None in a class written by hand, whose parameters are named by alias."""
@@ -67,6 +68,11 @@ class ArgModelBase(BaseModel):
         for field, value in self.__dict__.items():
             arguments[parameters[field]] = value
         return arguments
+
+    @classmethod
+    def names_are_parameters(cls) -> bool:
+        """Whether each attribute has the name of the parameter that it is for."""
+        return cls._parameters is not None and all(map(eq, cls._parameters.keys(), cls._parameters.values()))
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from pydantic_core import to_json
 from mcp.server.mcpserver.utilities.types import Audio, Image
 from mcp.types.content import AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent
 
-__all__ = ["CONTENT_TYPES", "content_of", "json_text", "text_block"]
+__all__ = ["CONTENT_TYPES", "REPLACEMENT", "content_of", "json_text", "text_block"]
 
-_REPLACEMENT: Final = "\ufffd".encode()
+REPLACEMENT: Final = "\ufffd".encode()
 """What pydantic writes where a character cannot be encoded, and also a character that a text may hold."""
 
 CONTENT_TYPES: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
@@ -76,7 +76,7 @@ def json_text(value: Any, *, not_finite: Literal["null", "constants"] = "null", 
         UnicodeEncodeError: A key of a typed dict does.
     """
     encoded = to_json(value, indent=2, fallback=str, bytes_mode="base64", inf_nan_mode=not_finite)
-    if _REPLACEMENT in encoded:
+    if REPLACEMENT in encoded:
         _refuse_broken_keys(value if source is None else source)
     return encoded.decode()
 

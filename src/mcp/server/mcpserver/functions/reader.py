@@ -36,6 +36,7 @@ class ArgumentReader:
         self._open = model.model_config.get("extra") == "allow"
         self._names = None if self._open else _names(model)
         self._validate = model.__pydantic_validator__.validate_python
+        self._is_direct = not self._open and model.names_are_parameters()
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments for the function, by the names of its parameters.
@@ -49,7 +50,8 @@ class ArgumentReader:
         elif self._names is not None and not self._names >= given.keys():
             refuse_unknown(self._model, given, self._names, self._policy)
         arguments: ArgModelBase = self._validate(given)
-        return arguments.model_dump_one_level()
+        # Nobody else has the model.
+        return vars(arguments) if self._is_direct else arguments.model_dump_one_level()
 
     def decode(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments, in which JSON text has been decoded if its parameter can hold no string."""

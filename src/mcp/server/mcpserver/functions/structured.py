@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast, get_ori
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 from typing_extensions import is_typeddict
 
+from mcp.protocol.results import EncodedResult
 from mcp.server.mcpserver.functions.arguments import safe_name
-from mcp.server.mcpserver.functions.content import CONTENT_TYPES, json_text, text_block
+from mcp.server.mcpserver.functions.content import CONTENT_TYPES, REPLACEMENT, json_text, text_block
 from mcp.server.mcpserver.functions.local_models import complete
 from mcp.server.mcpserver.functions.returns import NoSchemaError, ResultShape
 from mcp.server.mcpserver.functions.schemas import OutputJsonSchema
@@ -35,13 +36,19 @@ class Output:
         schema: Its JSON Schema, which is listed.
         wrapped: The value stands under "result" in the structured content.
         adapter: Of the model, if there is one.
+        returned: The class of the returned values, where the model is made from it.
 
     Attributes:
         is_text: Its values are strings, without any rules of their own.
     """
 
     def __init__(
-        self, model: Any, schema: dict[str, Any], wrapped: bool, adapter: "TypeAdapter[Any] | None" = None
+        self,
+        model: Any,
+        schema: dict[str, Any],
+        wrapped: bool,
+        adapter: "TypeAdapter[Any] | None" = None,
+        returned: type | None = None,
     ) -> None:
         self.model = model
         self.schema = schema
@@ -49,6 +56,7 @@ class Output:
         adapter = adapter or TypeAdapter(model)
         self._validate = adapter.validator.validate_python
         self._serializer = adapter.serializer
+        self._plain_types = (dict, model if returned is None else returned)
         # The most common return type, of which nothing has to be checked or worked out.
         result = model.model_fields.get("result") if wrapped else None
         self.is_text = result is not None and result.annotation is str and not result.metadata
@@ -61,6 +69,32 @@ class Output:
             UnicodeEncodeError: It holds half a surrogate pair, which no message can carry.
         """
         return CallToolResult(content=[text_block(value)], structured_content={"result": value})
+
+    def encoded(self, value: Any) -> EncodedResult | None:
+        """The result that `result` would make, written at once; None where only `result` does it right.
+
+        Raises:
+            ValidationError: The value is not what the return type promises.
+            UnicodeEncodeError: It is a text that holds half a surrogate pair.
+        """
+        if self.is_text and type(value) is str:
+            text = to_json(value if value.isascii() else value.encode().decode())
+            return _encoded(text, b'{"result":%b}' % text)
+        if self.wrapped or type(value) not in self._plain_types:
+            return None
+        valid = self._validate(value)
+        serializer = self._serializer if type(valid) is dict else valid.__pydantic_serializer__
+        try:
+            readable = serializer.to_json(valid, indent=2, by_alias=True, warnings="error")
+        except PydanticSerializationError:
+            return None
+        if b"null" in readable or b"NaN" in readable or b"Infinity" in readable or REPLACEMENT in readable:
+            # It may stand for a number that is not finite, or for what cannot be encoded.
+            return None
+        # In strings line breaks are escaped, so all of these stand between the parts.
+        nested = b"\n    " in readable
+        compact = serializer.to_json(valid, by_alias=True) if nested else readable.replace(b"\n  ", b"")
+        return _encoded(to_json(readable.decode()), compact.replace(b"\n", b""))
 
     def check(self, content: Any) -> None:
         """Checks structured content that a function made itself.
@@ -109,6 +143,11 @@ class Output:
             raise ValueError(f"the result does not fit the output schema: {error.message:.1000} at {where}{hint}")
 
 
+def _encoded(text: bytes, structured: bytes) -> EncodedResult:
+    body = b'{"content":[{"type":"text","text":%b}],"structuredContent":%b,"isError":false}' % (text, structured)
+    return EncodedResult(body)
+
+
 def _refuse_remote(uri: str) -> Any:
     raise ValueError(f"the output schema refers to {uri!r}; schemas are never fetched")
 
@@ -152,7 +191,8 @@ def output_of(signature: Signature, shape: ResultShape) -> Output:
     """
     try:
         model = _model(signature, shape)
-        output = _described(model, signature, wrapped=shape.kind == "value")
+        returned = shape.annotation if shape.kind == "attributes" else None
+        output = _described(model, signature, wrapped=shape.kind == "value", returned=returned)
         if output.schema.get("type") == "object":
             return output
         # A root model of something else than an object.
@@ -162,10 +202,10 @@ def output_of(signature: Signature, shape: ResultShape) -> Output:
         raise NoSchemaError(str(error)) from error
 
 
-def _described(model: Any, signature: Signature, wrapped: bool) -> Output:
+def _described(model: Any, signature: Signature, wrapped: bool, returned: type | None = None) -> Output:
     adapter = _adapter(model, signature)
     schema = adapter.json_schema(schema_generator=OutputJsonSchema, mode="serialization")
-    return Output(model, _inlined(schema), wrapped, adapter)
+    return Output(model, _inlined(schema), wrapped, adapter, returned)
 
 
 def _adapter(kind: Any, signature: Signature) -> "TypeAdapter[Any]":

@@ -179,8 +179,17 @@ class Tool(LateModel):
             UnexpectedToolError: The function raised something else, or exited.
             MCPError: The function raised it.
         """
+        return await self._outcome(arguments, context, self.fn_metadata.convert_result if convert_result else None)
+
+    async def answer(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Any:
+        """Calls the function, for a result that is only sent; see `FuncMetadata.encode_result`. It raises as `run`."""
+        return await self._outcome(arguments, context, self.fn_metadata.encode_result)
+
+    async def _outcome(
+        self, arguments: dict[str, Any], context: "Context[Any, Any]", convert: Callable[[Any], Any] | None
+    ) -> Any:
         try:
-            return await self._call(arguments, context, convert_result)
+            return await self._call(arguments, context, convert)
         except MCPError:
             raise
         except BaseException as failure:
@@ -192,7 +201,9 @@ class Tool(LateModel):
             kind = ToolError if isinstance(failure, ToolError) else UnexpectedToolError
             raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
 
-    async def _call(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool) -> Any:
+    async def _call(
+        self, arguments: dict[str, Any], context: "Context[Any, Any]", convert: Callable[[Any], Any] | None
+    ) -> Any:
         metadata = self.fn_metadata
         try:
             given = metadata.validate_arguments(arguments)
@@ -210,7 +221,7 @@ class Tool(LateModel):
         result = await metadata.call_fn(self.fn, self.is_async, given, direct)
         if self.resolved_params and isinstance(result, InputRequiredResult):
             raise _asks_twice(self.name)
-        return metadata.convert_result(result) if convert_result else result
+        return result if convert is None else convert(result)
 
 
 def _names(fn: Callable[..., Any]) -> set[str]:

@@ -17,8 +17,9 @@ from mcp.engine.exchange import FrameWriter, OneWayExchange
 from mcp.engine.isolation import in_own_context
 from mcp.engine.link import Link
 from mcp.engine.requester import CallOptions, NotificationSink
-from mcp.protocol.codec import DecodeError, ErrorResponse, Notification, Request, RequestId, decode, dumps, loads
+from mcp.protocol.codec import DecodeError, ErrorResponse, Notification, Request, RequestId, decode, dumps
 from mcp.protocol.eras import read_envelope
+from mcp.protocol.jsontext import loads_own
 from mcp.shared.exceptions import ConnectionClosedError, MalformedResultError, MCPError, RequestTimeoutError
 
 __all__ = ["LocalRuntime", "LocalServer", "MemoryRequester"]
@@ -215,7 +216,7 @@ async def _within(seconds: float, answer: in_own_context[bytes], method: str) ->
 
 def _parsed(method: str, result: bytes) -> Any:
     try:
-        return loads(result)
+        return loads_own(result)
     except DecodeError as error:
         raise MalformedResultError(method, error.message) from None
 
@@ -238,4 +239,4 @@ def _as_sent(method: str, reply: Reply) -> MCPError:
 
 
 def _through_wire(value: Any) -> Any:
-    return None if value is None else loads(dumps(value))
+    return None if value is None else loads_own(dumps(value))

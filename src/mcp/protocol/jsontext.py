@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 from mcp.protocol.trees import find_path, has_infinity, is_object
 from mcp.types.jsonrpc import PARSE_ERROR
 
-__all__ = ["DecodeError", "EncodeError", "RequestId", "dumps", "loads", "readable_fields"]
+__all__ = ["DecodeError", "EncodeError", "RequestId", "dumps", "loads", "loads_own", "readable_fields"]
 
 RequestId = int | str
 
@@ -60,10 +60,7 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
     """
     if type(data) is memoryview:
         data = bytes(data)
-    try:
-        value = from_json(data, allow_inf_nan=False)
-    except ValueError as error:
-        value = _loads_marked(data, error)
+    value = loads_own(data)
     # The parser turns 1e999 into infinity. A number gets that large only by an exponent of three digits or by hundreds
     # of digits, and looking for these shapes in the text is much cheaper than walking the values of every message,
     # unless the text is long for its few values.
@@ -76,6 +73,18 @@ def loads(data: bytes | bytearray | memoryview) -> Any:
         place = find_path(value, lambda node: isinstance(node, float) and isinf(node))
         raise DecodeError(PARSE_ERROR, f"Parse error: number out of range at {place}, expected less than 1.8e308")
     return value
+
+
+def loads_own(data: bytes | bytearray) -> Any:
+    """Parse JSON that this library has written: no number in it is out of range, so nothing looks for one.
+
+    Raises:
+        DecodeError: As `loads`.
+    """
+    try:
+        return from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        return _loads_marked(data, error)
 
 
 def _loads_marked(data: bytes | bytearray, error: ValueError) -> Any:

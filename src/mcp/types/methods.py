@@ -7,7 +7,7 @@ no second list. Importing the table loads no model: it names types, and loads th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, UnionType
-from typing import Any, Final, Literal, TypeGuard
+from typing import Any, Final, Literal, TypeGuard, cast
 
 from mcp import types
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -235,11 +235,8 @@ SPEC_CLIENT_NOTIFICATION_METHODS: Final[frozenset[str]] = _names(methods_sent_by
 
 def is_input_required(result: object) -> "TypeGuard[types.InputRequiredResult | dict[str, Any]]":
     """Whether a result, be it a model or in its wire form, asks for input instead of answering."""
-    match result:
-        case {"resultType": "input_required"}:
-            return True
-        case dict():
-            return False
-        case _:  # the cheap test first: the other loads the model's area
-            asks = getattr(result, "result_type", None) == "input_required"
-            return asks and isinstance(result, types.InputRequiredResult)
+    if isinstance(result, dict):
+        return cast("dict[str, Any]", result).get("resultType") == "input_required"
+    # The cheap test first: the other loads the model's area.
+    asks = getattr(result, "result_type", None) == "input_required"
+    return asks and isinstance(result, types.InputRequiredResult)

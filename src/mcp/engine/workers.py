@@ -77,13 +77,13 @@ class _Job:
 
     __slots__ = ("abandoned", "call", "context", "ended", "error", "future", "left", "scope", "started", "value")
 
-    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop, scope: anyio.CancelScope) -> None:
         self.call = call
         self.future: asyncio.Future[None] = loop.create_future()
         self.context = contextvars.copy_context()
         # What runs in the thread may start an event loop there.
         self.context.run(_anyio.set_current_async_library, None)
-        self.scope = anyio.CancelScope()
+        self.scope = scope
         self.started = False
         self.abandoned = False
         self.left = False
@@ -122,14 +122,16 @@ class _Pool:
         self._idle = 0
         # Jobs in the queue that no thread has been told off for.
         self._waiting = 0
+        self._limiter = anyio.to_thread.current_default_thread_limiter()
+        # Nobody has entered or cancelled these: a new one costs a tenth of a call.
+        self._scopes: list[anyio.CancelScope] = []
 
     async def run(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
-        job = _Job(call, loop)
-        limit = anyio.to_thread.current_default_thread_limiter().total_tokens
+        job = _Job(call, loop, self._scopes.pop() if self._scopes else anyio.CancelScope())
         with self._lock:
             if self._idle:
                 self._idle -= 1
-            elif self._threads < limit:
+            elif self._threads < self._limiter.total_tokens:
                 self._start_thread(loop)
             else:
                 self._waiting += 1
@@ -139,6 +141,7 @@ class _Pool:
         except asyncio.CancelledError:
             self._abandon(job, loop)
             raise
+        self._scopes.append(job.scope)
         return job.outcome()
 
     def _start_thread(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -65,8 +65,8 @@ def test_settings_may_be_a_mapping_of_their_fields() -> None:
     fields: Any = {"issuer_url": "https://auth.example.com", "resource_server_url": None}
     mcp = MCPServer("mapped", auth=fields, token_verifier=Known())
     assert mcp.settings.auth == AuthSettings(issuer_url=fields["issuer_url"], resource_server_url=None)
+    fields["issuer_url"] = "nowhere"
     with pytest.raises(ValueError, match="issuer_url"):
-        fields["issuer_url"] = "nowhere"
         MCPServer("mapped", auth=fields, token_verifier=Known())
 
 

@@ -79,16 +79,24 @@ async def test_no_verb_and_no_path_of_streamable_http_lets_anybody_in_without_a_
     build: Any, protection: Any, options: dict[str, Any]
 ) -> None:
     async with http_to(build(protection(), **options)) as http:
-        for path in PATHS:
-            for verb in VERBS:
-                answer = await http.request(verb, path, json=request("tools/call", name="touch", arguments={}))
-                assert answer.status_code in (401, 404, 405), (verb, path)
-                assert "www-authenticate" in answer.headers or answer.status_code != 401
+        for verb, path in [*(("POST", path) for path in PATHS), *((verb, "/mcp") for verb in VERBS)]:
+            answer = await http.request(verb, path, json=request("tools/call", name="touch", arguments={}))
+            assert answer.status_code in (307, 401, 404, 405), (verb, path)
+            assert "www-authenticate" in answer.headers or answer.status_code != 401
         assert (await modern(http, "tools/call", name="touch", arguments={})).status_code == 401
         assert (await handshake(http, request("initialize"))).status_code == 401
         assert ran == []
         assert (await modern(http, "tools/call", "good", name="touch", arguments={})).status_code == 200
         assert ran == ["touch"]
+
+
+async def test_no_verb_helps_with_an_odd_path() -> None:
+    async with http_to(by_mcpserver(VERIFIER())) as http:
+        for path in PATHS:
+            for verb in VERBS:
+                answer = await http.request(verb, path, json=request("tools/call", name="touch", arguments={}))
+                assert answer.status_code in (307, 401, 404, 405), (verb, path)
+        assert ran == []
 
 
 async def test_the_endpoint_itself_answers_every_verb_with_a_challenge() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from upstream_statements import states
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "drivers"))
-from protecting import http_to, modern  # noqa: E402
+from protecting import http_to, modern
 
 TOKEN = "alice-token"
 

@@ -26,6 +26,7 @@ __all__ = [
     "TokenError",
     "TokenErrorCode",
     "TokenVerifier",
+    "VerifierUnavailable",
     "construct_redirect_uri",
     "principal_components",
 ]
@@ -208,6 +209,10 @@ class TokenError(Exception):
     error_description: str | None = None
 
 
+class VerifierUnavailable(Exception):
+    """A verifier cannot decide at the moment: what it asks does not answer. The request is refused with 503."""
+
+
 class TokenVerifier(Protocol):
     """Decides which tokens are good."""
 
@@ -216,6 +221,10 @@ class TokenVerifier(Protocol):
 
         Args:
             token: What stood in the `Authorization` header.
+
+        Raises:
+            VerifierUnavailable: It cannot be decided at the moment. Whatever else it raises refuses the request with
+                500.
         """
         ...
 

@@ -181,7 +181,8 @@ async def test_a_typescript_client_gets_in_and_comes_back_when_its_token_has_end
                 url = (await said.receive_until(b"\n", 4096)).decode()
                 landed = await Browser().visit(url)
                 await process.stdin.send(f"{landed}\n".encode())
+                await process.stdin.aclose()
                 seen = json.loads(await said.receive_until(b"\n", 4096))
-            assert await process.wait() == 0
+                assert await process.wait() == 0
         assert seen == {"before": "alice with read", "after": "alice with read", "rotated": True}
         assert f"resource={quote_plus(server.url('/mcp'))}" in url

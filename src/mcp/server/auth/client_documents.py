@@ -125,45 +125,65 @@ class ClientDocuments:
             raise _refused("too many documents are being fetched; try again later")
         self._running += 1
         try:
-            with anyio.fail_after(_SECONDS):
-                address = await self._address(url)
-                return await self._read(client_id, url, address)
+            # Each step has its own limit, which closes what it opened; this one is for a host that trickles.
+            with anyio.fail_after(2 * _SECONDS):
+                return await self._read_from_any(client_id, url, await self._addresses(url))
         except (OSError, TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise _refused(f"its document cannot be fetched ({type(error).__name__})") from error
         finally:
             self._running -= 1
 
-    async def _address(self, url: SplitResult) -> str:
-        """Where the host is. The connection goes there, whatever a second look-up would say."""
-        assert url.hostname is not None
+    async def _addresses(self, url: SplitResult) -> list[str]:
+        """Where the host is. The connection goes to one of these, whatever a second look-up would say."""
         found = await anyio.getaddrinfo(url.hostname, url.port or 443, type=socket.SOCK_STREAM)
         addresses = [str(address[0]) for *_, address in found]
         if not self._allow_private and not all(ipaddress.ip_address(address).is_global for address in addresses):
             raise _refused("its host is not on the public network")
-        return addresses[0]
+        return addresses
+
+    async def _read_from_any(self, client_id: str, url: SplitResult, addresses: list[str]) -> tuple[bytes, int]:
+        import httpx2
+
+        for address in addresses[:-1]:
+            try:
+                return await self._read(client_id, url, address)
+            except httpx2.ConnectError:
+                continue
+        return await self._read(client_id, url, addresses[-1])
 
     async def _read(self, client_id: str, url: SplitResult, address: str) -> tuple[bytes, int]:
         import httpx2
 
         # No proxy of the environment: it would look the host up once more, and by itself.
         http = httpx2.AsyncClient(verify=self._verify, timeout=_SECONDS, trust_env=False, follow_redirects=False)
-        body = bytearray()
         async with (
             http,
             http.stream(
                 "GET",
                 httpx2.URL(client_id).copy_with(host=address),
-                headers={"Host": url.netloc, "Accept": "application/json"},
+                # Not compressed, since what is small on the way may be large afterwards.
+                headers={"Host": url.netloc, "Accept": "application/json", "Accept-Encoding": "identity"},
                 extensions={"sni_hostname": url.hostname},
             ) as response,
         ):
             if response.status_code != 200:
                 raise _refused(f"its document was answered with status {response.status_code}")
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _MAX_SIZE:
-                    raise _refused(f"its document is larger than {_MAX_SIZE} bytes")
-            return bytes(body), _life(response)
+            return await _body(response), _life(response)
+
+
+async def _body(response: "httpx2.Response") -> bytes:
+    body = bytearray()
+    chunks = response.aiter_raw()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > _MAX_SIZE:
+            # Closing the iterator would leave those inside it to the garbage collector. A cancelled read ends them all.
+            with anyio.CancelScope(shield=True) as scope:
+                scope.cancel()
+                async for _ in chunks:
+                    pass
+            raise _refused(f"its document is larger than {_MAX_SIZE} bytes")
+    return bytes(body)
 
 
 def _life(response: "httpx2.Response") -> int:

@@ -102,10 +102,12 @@ class Protection:
         self._provider = provider
         self._scopes = list(settings.required_scopes or ())
         self._metadata_url = None if url is None else build_resource_metadata_url(url)
+        check = settings.validate_token_resource
+        if check is None and getattr(verifier, "checks_audience", False):
+            # It was told what that must be, which may be another name of this resource.
+            check = False
         self._backend = BearerAuthBackend(
-            verifier,
-            resource_server_url=None if settings.validate_token_resource is False else url,
-            require_resource=settings.validate_token_resource is True,
+            verifier, resource_server_url=None if check is False else url, require_resource=check is True
         )
 
     def endpoint(self, app: "ASGIApp") -> "ASGIApp":

@@ -1,7 +1,7 @@
 """The models of authorization, as a client makes and reads them."""
 
 import pytest
-from pydantic import AnyUrl, ValidationError
+from pydantic import ValidationError
 
 from mcp.client.auth import AuthorizationCodeResult
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken

@@ -19,7 +19,7 @@ CLAIMS = {"jti": "one", "htm": "POST", "htu": URL, "iat": int(NOW)}
 
 
 def check(text: str, **changes: Any) -> Proof:
-    arguments: dict[str, Any] = {"method": "POST", "url": URL, "now": NOW, "max_age": 60, **changes}
+    arguments: dict[str, Any] = {"method": "POST", "urls": [URL], "now": NOW, "max_age": 60, **changes}
     return checked_proof(text, **arguments)
 
 
@@ -71,7 +71,9 @@ def test_hashes_are_those_of_the_standards() -> None:
     ],
 )
 def test_the_spelling_of_a_url_does_not_matter(same: str, other: str) -> None:
-    check(signed({"htu": same}), url=other)
+    check(signed({"htu": same}), urls=["https://inside.example.com/mcp", other])
+    with pytest.raises(InvalidDPoPProof, match="htu is not the URL"):
+        check(signed({"htu": same}), urls=["https://inside.example.com/mcp"])
 
 
 @pytest.mark.parametrize(

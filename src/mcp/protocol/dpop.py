@@ -170,7 +170,7 @@ def checked_proof(
     text: str,
     *,
     method: str,
-    url: str,
+    urls: Collection[str],
     now: float,
     max_age: float,
     access_token: str | None = None,
@@ -181,7 +181,7 @@ def checked_proof(
     Args:
         text: The value of the `DPoP` header.
         method: The request's method.
-        url: Its URL, as the client sees it.
+        urls: Its URL, in every form in which the client may know it.
         now: The time, in seconds since the epoch.
         max_age: How old, or how far ahead, it may be, in seconds.
         access_token: The token that the request carries, if any: the proof must name it.
@@ -193,7 +193,7 @@ def checked_proof(
     claims, jwk = _opened(text, algorithms)
     if claims.get("htm") != method:
         raise InvalidDPoPProof("htm is not the method of this request")
-    if not _same_url(claims.get("htu"), url):
+    if not any(_same_url(claims.get("htu"), url) for url in urls):
         raise InvalidDPoPProof("htu is not the URL of this request")
     issued_at = claims.get("iat")
     if isinstance(issued_at, bool) or not isinstance(issued_at, int | float) or not abs(now - issued_at) <= max_age:

@@ -4,7 +4,6 @@ A small HTTP server on the loopback interface waits for the browser to come back
 takes. It answers nobody else, and knows nothing that it could tell.
 """
 
-import hmac
 import sys
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +17,8 @@ import anyio.to_thread
 from pydantic import AnyUrl
 
 from mcp.client.auth._loopback_http import Page, receive_target, send_page
-from mcp.client.auth.exceptions import AuthorizationResponseError, OAuthFlowError
+from mcp.client.auth._redirects import outcome_of
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 __all__ = ["LoopbackLogin", "show_in_browser"]
@@ -204,30 +204,15 @@ class _WaitingLogin:
         path, _, query = (target or "").partition("?")
         if path != self._back.path:
             return None, _NOT_FOUND
-        fields = _fields(query)
-        if fields is None or not hmac.compare_digest(fields.get("state", "").encode(), self._state.encode()):
+        outcome = outcome_of(query, self._state)
+        if outcome is None:
             return None, _NOT_OURS
-        if error := fields.get("error"):
-            return AuthorizationResponseError(error, fields.get("error_description"), fields.get("iss")), _REFUSED
-        if code := fields.get("code"):
-            return AuthorizationCodeResult(code=code, state=fields.get("state"), iss=fields.get("iss")), _DONE
-        return None, _NOT_OURS
+        return outcome, _REFUSED if isinstance(outcome, Exception) else _DONE
 
     def _end(self, outcome: _Outcome) -> None:
         if self._outcome is None:
             self._outcome = outcome
             self._ended.set()
-
-
-def _fields(query: str) -> dict[str, str] | None:
-    """The parameters of a redirect; None where one occurs twice, or nothing can be read. RFC 6749, section 3.1."""
-    try:
-        fields = parse_qs(query, keep_blank_values=True, max_num_fields=50, errors="strict")
-    except ValueError:
-        return None
-    if any(len(values) > 1 for values in fields.values()):
-        return None
-    return {name: values[0] for name, values in fields.items()}
 
 
 async def _listeners(host: str, port: int) -> list[anyio.abc.Listener[anyio.abc.SocketStream]]:

@@ -68,18 +68,20 @@ class OAuthToken(BaseModel):
             it is right in a later process too. Never taken from an answer.
         issuer: Who issued it; a refresh token goes to nobody else. The client's own note.
         token_endpoint: Where it came from, and where it is refreshed. The client's own note.
+        resource: What it was asked for (RFC 8707), and is asked for when it is refreshed. The client's own note.
     """
 
     model_config = ConfigDict(defer_build=True)
 
-    access_token: str
+    access_token: str = Field(repr=False)
     token_type: Literal["Bearer", "DPoP"] = "Bearer"
     expires_in: int | None = None
     scope: str | None = None
-    refresh_token: str | None = None
+    refresh_token: str | None = Field(default=None, repr=False)
     expires_at: float | None = None
     issuer: str | None = None
     token_endpoint: str | None = None
+    resource: str | None = None
 
     @field_validator("token_type", mode="before")
     @classmethod
@@ -93,8 +95,8 @@ class AuthorizationCodeResult(BaseModel):
 
     model_config = ConfigDict(defer_build=True)
 
-    code: str
-    state: str | None = None
+    code: str = Field(repr=False)
+    state: str | None = Field(default=None, repr=False)
     iss: str | None = None
 
 
@@ -134,7 +136,7 @@ class OAuthClientInformationFull(OAuthClientMetadataBase):
     grant_types: list[str] = DEFAULT_GRANT_TYPES
     application_type: str | None = None
     client_id: str
-    client_secret: str | None = None
+    client_secret: str | None = Field(default=None, repr=False)
     client_id_issued_at: int | None = None
     client_secret_expires_at: int | None = None
     issuer: str | None = None

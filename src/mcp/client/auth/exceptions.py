@@ -1,4 +1,13 @@
-"""What goes wrong between a client and an authorization server."""
+"""What can go wrong on the way to a token.
+
+    OAuthFlowError                      discovery, the user's part, or anything else about a flow
+    ├── AuthorizationResponseError      the user comes back without a code
+    ├── LoginRequired                   a user has to log in, and cannot be asked to
+    ├── OAuthRegistrationError          there is no client that can be used
+    └── OAuthTokenError                 there is no token
+
+A network that fails raises what the HTTP client raises for it.
+"""
 
 from typing import Final
 
@@ -14,21 +23,33 @@ _MAX_ERROR_CHARACTERS: Final = 300
 
 
 class OAuthFlowError(Exception):
-    """The flow that gets a token cannot go on. The text names what was asked, and what was expected."""
+    """Authorization did not come about. The text says what was asked, where, and what was expected."""
 
 
 class OAuthRegistrationError(OAuthFlowError):
-    """The client is not registered: the server refused, or what it answered is of no use."""
+    """Registration did not yield a client that this flow can use."""
 
 
 class OAuthTokenError(OAuthFlowError):
-    """No token: the token endpoint refused, or the request to it cannot be built."""
+    """No token could be obtained.
+
+    Attributes:
+        error: The error code that the token endpoint answered with, such as `invalid_grant` (RFC 6749, section 5.2);
+            None where it gave none.
+        status: The HTTP status of its answer; None where none came.
+    """
+
+    def __init__(self, message: str, *, error: str | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.status = status
 
 
 class AuthorizationResponseError(OAuthFlowError):
     """The user comes back without a code: the authorization server, or the user, said no. RFC 6749, section 4.1.2.1.
 
-    Whoever knows the issuer must compare `iss` before showing the rest to anybody. RFC 9207, section 2.4.
+    A `callback_handler` raises it. Before anybody sees it, the provider compares `iss` with the server that was asked.
+    RFC 9207, section 2.4.
 
     Attributes:
         error: The code, such as `access_denied`.

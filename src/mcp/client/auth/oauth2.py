@@ -46,6 +46,7 @@ from mcp.client.auth._registration import (
 from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps, shorten_body
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
+from mcp.client.auth.dpop import DPoPKey, DPoPProver
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.protocol.headers import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.auth import OAuthClientMetadata, OAuthToken
@@ -99,6 +100,9 @@ class OAuthClientProvider(RedirectAwareAuth):
             registration where the authorization server takes one.
         validate_resource_url: Decides whether the resource that the server says it is, is the one that was meant:
             called with `server_url` and that; raises if not. When left out, it must be the URL or a parent of it.
+        dpop: Whether tokens are bound to a key, so that nobody else can use them: a key, or True for one that is kept
+            with the tokens if the storage can (RFC 9449). Then an authorization server that does not bind them is an
+            error.
 
     Attributes:
         context: What the provider knows.
@@ -120,6 +124,8 @@ class OAuthClientProvider(RedirectAwareAuth):
         callback_handler: "Callable[[], Awaitable[AuthorizationCodeResult]] | None" = None,
         client_metadata_url: str | None = None,
         validate_resource_url: Callable[[str, str | None], Awaitable[None]] | None = None,
+        *,
+        dpop: DPoPKey | bool = False,
     ) -> None:
         if client_metadata_url is not None and not is_valid_client_metadata_url(client_metadata_url):
             raise ValueError(
@@ -129,6 +135,7 @@ class OAuthClientProvider(RedirectAwareAuth):
             server_url, client_metadata, storage, redirect_handler, callback_handler, client_metadata_url
         )
         self._validate_resource_url = validate_resource_url
+        self._dpop = DPoPProver.asked_for(dpop, storage)
         self._initialized = False
         self._requested_scope: str | None = None
         self._flows = 0
@@ -406,6 +413,7 @@ class OAuthClientProvider(RedirectAwareAuth):
                 "code_challenge_method": "S256",
                 "resource": self._resource(),
                 "scope": self._requested_scope,
+                "dpop_jkt": None if self._dpop is None else await self._dpop.thumbprint(),
             },
         )
         logger.debug("sending the user to %s", server.authorization_endpoint)
@@ -465,7 +473,9 @@ class OAuthClientProvider(RedirectAwareAuth):
             request: Goes to the server, or to the token endpoint.
             token: The token to use; None for a request to the token endpoint, which needs none.
         """
-        if token is not None:
+        if self._dpop is not None:
+            await self._dpop.sign(request, None if token is None else token.access_token)
+        elif token is not None:
             request.headers["Authorization"] = f"Bearer {token.access_token}"
 
     async def _should_resend(self, request: httpx2.Request, response: httpx2.Response) -> bool:
@@ -475,7 +485,7 @@ class OAuthClientProvider(RedirectAwareAuth):
             request: A request that was signed.
             response: Its answer. From a token endpoint its body has been read.
         """
-        return False
+        return self._dpop is not None and self._dpop.learn(request, response)
 
     async def _request_token(self, request: httpx2.Request, previous: OAuthToken | None = None) -> Steps:
         """Sends a token request, and keeps what it brings.
@@ -510,7 +520,11 @@ class OAuthClientProvider(RedirectAwareAuth):
         Raises:
             OAuthTokenError: There is none.
         """
-        return token_in(response, secrets_sent)
+        token = token_in(response, secrets_sent)
+        expected = "Bearer" if self._dpop is None else "DPoP"
+        if token.token_type != expected:
+            raise OAuthTokenError(f"The token is of the type {token.token_type}: expected {expected}", status=200)
+        return token
 
     async def _keep(self, token: OAuthToken, endpoint: str, previous: OAuthToken | None) -> None:
         """Keeps a new token, with notes of what the next process must know of it."""

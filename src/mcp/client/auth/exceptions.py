@@ -11,6 +11,8 @@ A network that fails raises what the HTTP client raises for it.
 
 from typing import Final
 
+from typing_extensions import Self
+
 __all__ = [
     "AuthorizationResponseError",
     "LoginRequired",
@@ -24,6 +26,12 @@ _MAX_ERROR_CHARACTERS: Final = 300
 
 class OAuthFlowError(Exception):
     """Authorization did not come about. The text says what was asked, where, and what was expected."""
+
+    def __copy__(self) -> Self:
+        """An error that says the same in another request."""
+        twin = type(self).__new__(type(self), *self.args)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
 
 class OAuthRegistrationError(OAuthFlowError):

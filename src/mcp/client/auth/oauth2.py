@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -47,9 +48,15 @@ from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps, shorten_body
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
 from mcp.client.auth.dpop import DPoPKey, DPoPProver
-from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.exceptions import (
+    AuthorizationResponseError,
+    LoginRequired,
+    OAuthFlowError,
+    OAuthRegistrationError,
+    OAuthTokenError,
+)
 from mcp.protocol.headers import MCP_PROTOCOL_VERSION_HEADER
-from mcp.shared.auth import OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, OAuthToken
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
 if TYPE_CHECKING:
@@ -73,6 +80,15 @@ class _Tries:
     refreshed: bool = False
     logged_in: bool = False
     step_ups: int = 0
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One login. The server ties its code to the challenge, and the program finds its answer by the state."""
+
+    pkce: PKCEParameters
+    state: str
+    about: object
 
 
 class OAuthClientProvider(RedirectAwareAuth):
@@ -138,6 +154,7 @@ class OAuthClientProvider(RedirectAwareAuth):
         self._dpop = DPoPProver.asked_for(dpop, storage)
         self._initialized = False
         self._requested_scope: str | None = None
+        self._unfinished: _Attempt | None = None
         self._flows = 0
         self._last_failure: OAuthFlowError | None = None
 
@@ -242,7 +259,7 @@ class OAuthClientProvider(RedirectAwareAuth):
                 return
             if self._flows != flows and self._last_failure is not None:
                 # It waited for a flow that failed, and would only ask the user once more.
-                raise _copy_of(self._last_failure)
+                raise copy(self._last_failure)
             try:
                 if response.status_code == 403:
                     yield self._step_up(response, tries)
@@ -400,29 +417,50 @@ class OAuthClientProvider(RedirectAwareAuth):
         assert server is not None
         assert context.client_info is not None
         check_pkce(server)
-        pkce, state, issuer = PKCEParameters.generate(), secrets.token_urlsafe(32), context.auth_server_url
+        attempt, issuer = self._attempt(), context.auth_server_url
         promised = server.authorization_response_iss_parameter_supported is True
-        url = authorization_url(
+        url = await self._login_url(server, context.client_info.client_id, attempt)
+        logger.debug("sending the user to %s", server.authorization_endpoint)
+        try:
+            with waiting_on_a_person():
+                await context.redirect_handler(url)
+                result = await context.callback_handler()
+        except LoginRequired:
+            self._unfinished = attempt
+            raise
+        except AuthorizationResponseError as refusal:
+            result = refusal
+        if isinstance(result, AuthorizationResponseError):
+            check_iss(result.iss, issuer, promised=promised)
+            raise result
+        check_callback(result, attempt.state)
+        check_iss(result.iss, issuer, promised=promised)
+        return result.code, attempt.pkce
+
+    async def _login_url(self, server: OAuthMetadata, client_id: str, attempt: _Attempt) -> str:
+        """The page at which the user logs in."""
+        return authorization_url(
             str(server.authorization_endpoint),
             {
                 "response_type": "code",
-                "client_id": context.client_info.client_id,
+                "client_id": client_id,
                 "redirect_uri": self._redirect_uri(),
-                "state": state,
-                "code_challenge": pkce.code_challenge,
+                "state": attempt.state,
+                "code_challenge": attempt.pkce.code_challenge,
                 "code_challenge_method": "S256",
                 "resource": self._resource(),
                 "scope": self._requested_scope,
                 "dpop_jkt": None if self._dpop is None else await self._dpop.thumbprint(),
             },
         )
-        logger.debug("sending the user to %s", server.authorization_endpoint)
-        with waiting_on_a_person():
-            await context.redirect_handler(url)
-            result = await context.callback_handler()
-        check_callback(result, state)
-        check_iss(result.iss, issuer, promised=promised)
-        return result.code, pkce
+
+    def _attempt(self) -> _Attempt:
+        """A new login, or the one that was left unfinished, if it would ask for the same."""
+        about = (self.context.auth_server_url, self.context.client_info, self._requested_scope)
+        unfinished, self._unfinished = self._unfinished, None
+        if unfinished is not None and unfinished.about == about:
+            return unfinished
+        return _Attempt(PKCEParameters.generate(), secrets.token_urlsafe(32), about)
 
     def _redirect_uri(self) -> str:
         uris = self.context.client_metadata.redirect_uris
@@ -595,10 +633,3 @@ def _source(response: httpx2.Response, request: httpx2.Request) -> httpx2.URL:
         return response.url
     except RuntimeError:
         return request.url
-
-
-def _copy_of(failure: OAuthFlowError) -> OAuthFlowError:
-    """An error that says the same in another request."""
-    if isinstance(failure, OAuthTokenError):
-        return OAuthTokenError(str(failure), error=failure.error, status=failure.status)
-    return type(failure)(str(failure))

@@ -163,19 +163,34 @@ class OAuthClientInformationFull(OAuthClientMetadataBase):
         """Where the user is sent back to: the URI that is asked for, or the only one that is registered.
 
         Args:
-            redirect_uri: What the client asks for. It must equal a registered one.
+            redirect_uri: What the client asks for. It must equal a registered one; only the port of a loopback
+                address may be another, unless the client is registered as `web`: a program on the user's machine
+                gets its port from the system (RFC 8252, section 7.3; OAuth 2.1, section 4.1.3).
 
         Raises:
             InvalidRedirectUriError: It does not, or it is None and the client has not exactly one.
         """
         registered = self.redirect_uris or []
         if redirect_uri is not None:
-            if redirect_uri not in registered:
+            any_port = self.application_type != "web"
+            if not any(_is_same_redirect(redirect_uri, uri, any_port) for uri in registered):
                 raise InvalidRedirectUriError(f"Redirect URI '{redirect_uri}' not registered for client")
             return redirect_uri
         if len(registered) != 1:
             raise InvalidRedirectUriError("redirect_uri must be specified unless the client has exactly one registered")
         return registered[0]
+
+
+def _is_same_redirect(asked: AnyUrl, registered: AnyUrl, any_loopback_port: bool) -> bool:
+    if _redirect_parts(asked) != _redirect_parts(registered):
+        return False
+    loopback = asked.scheme == "http" and asked.host in ("127.0.0.1", "[::1]", "localhost")
+    return asked.port == registered.port or (any_loopback_port and loopback)
+
+
+def _redirect_parts(uri: AnyUrl) -> tuple[str | None, ...]:
+    # An empty path and "/" are one path, and URL types write one for the other.
+    return uri.scheme, uri.host, uri.path or "/", uri.query, uri.fragment, uri.username, uri.password
 
 
 class OAuthMetadata(BaseModel):

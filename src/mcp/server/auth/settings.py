@@ -1,6 +1,7 @@
 """What protects a server, as its author says it."""
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, model_validator
+from typing_extensions import Self
 
 __all__ = ["AuthSettings", "ClientRegistrationOptions", "RevocationOptions"]
 
@@ -47,7 +48,9 @@ class AuthSettings(BaseModel):
         identity_assertion_enabled: Whether `/token` takes the assertions of an identity provider (RFC 7523).
         resource_server_url: The public URL of the MCP endpoint: what tokens are for, and where clients discover how
             to get one. None publishes nothing of the kind.
-        validate_token_resource: Whether a token that was issued for another resource is refused.
+        validate_token_resource: Whether a token must have been issued for this resource (RFC 8707). Left out, a token
+            that names another resource is refused, and one that names none is let in; True lets in only those that
+            name this one, and False looks at none.
     """
 
     model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
@@ -60,3 +63,10 @@ class AuthSettings(BaseModel):
     identity_assertion_enabled: bool = False
     resource_server_url: AnyHttpUrl | None = Field(...)
     validate_token_resource: bool | None = None
+
+    @model_validator(mode="after")
+    def check_resource_is_known(self) -> Self:
+        """Refuses to compare tokens with a resource that nobody has named."""
+        if self.validate_token_resource and self.resource_server_url is None:
+            raise ValueError("validate_token_resource requires resource_server_url")
+        return self

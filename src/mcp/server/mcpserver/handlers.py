@@ -20,13 +20,15 @@ from mcp.server.mcpserver.exceptions import (
     UnexpectedResourceError,
     UnexpectedToolError,
 )
+from mcp.server.mcpserver.granted_tools import GrantedTools, granted_result
 from mcp.server.mcpserver.listings import Listing, prompt_entry, resource_entry, template_entry, tool_entry
 from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.templates import ResourceTemplate
 from mcp.server.mcpserver.tools.base import Tool
+from mcp.server.tool_scopes import granted_scopes, missing_scopes
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.server import MCPServer
@@ -55,11 +57,13 @@ class Handlers:
         self._server = server
         self._changes = changes
         tools, prompts, resources = server.managers
+        self._scopes = tools.scopes
         self._tools = Listing(
             tools.registered,
             Tool.edits,
             lambda items: types.ListToolsResult(tools=_entries("tool", tool_entry, items)),
         )
+        self._granted_tools = GrantedTools(tools, lambda items: _entries("tool", tool_entry, items))
         self._resources = Listing(
             resources.registered,
             Resource.edits,
@@ -85,10 +89,14 @@ class Handlers:
         return method in vars(server) or getattr(type(server), method) is not OWN_LISTINGS[method]
 
     async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
-        """Answers `tools/list`."""
+        """Answers `tools/list`. Who lacks the scope of a tool is not told of it."""
+        granted = granted_scopes(ctx.request) if self._scopes else None
         if self._overrides("list_tools"):
-            return types.ListToolsResult(tools=await self._server.list_tools())
-        return _kept(self._tools.current())
+            listed = await self._server.list_tools()
+            if granted is None:
+                return types.ListToolsResult(tools=listed)
+            return granted_result([tool for tool in listed if not missing_scopes(self._scopes, tool.name, granted)])
+        return _kept(self._tools.current() if granted is None else self._granted_tools.current(granted))
 
     async def list_resources(self, ctx: _Request, params: _Pages) -> types.ListResourcesResult:
         """Answers `resources/list`."""
@@ -112,6 +120,8 @@ class Handlers:
         self, ctx: _Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answers `tools/call`. What a tool raises is a result that says so, unless it is an `MCPError`."""
+        if self._scopes:
+            self._check_scopes(ctx, params.name)
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
             try:
@@ -123,6 +133,13 @@ class Handlers:
                     logger.exception("tool %.100r failed", params.name)
                 text = str(failure) or type(failure).__name__
                 return types.CallToolResult(content=[types.TextContent(text=_sendable(text))], is_error=True)
+
+    def _check_scopes(self, ctx: _Request, tool: str) -> None:
+        """Refuses a call that nobody has refused before: middleware may have made another one of it."""
+        granted = granted_scopes(ctx.request)
+        missing = granted is not None and missing_scopes(self._scopes, tool, granted)
+        if missing:
+            raise MCPError(INVALID_REQUEST, f"The tool {tool!r} needs the scope {' '.join(missing)}")
 
     async def read_resource(
         self, ctx: _Request, params: types.ReadResourceRequestParams

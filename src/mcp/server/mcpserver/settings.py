@@ -24,7 +24,7 @@ class Settings(BaseModel, Generic[LifespanResultT]):
         warn_on_duplicate_prompts: Whether a warning is logged when the name of a prompt is taken.
         dependencies: What `mcp dev` and `mcp install` install besides.
         lifespan: What is entered when serving starts. It is read at construction.
-        auth: How the HTTP endpoints are protected.
+        auth: How the HTTP endpoints are protected; None where they are not.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)

@@ -13,6 +13,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import AnyUrl
 
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.client.auth.file_storage import FileTokenStorage
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
@@ -229,7 +230,7 @@ async def test_one_process_refreshes_while_the_other_waits(directory: Path) -> N
         assert other.stdin is not None
         assert other.stdout is not None
         assert other.stdout.readline() == "holding\n"
-        with pytest.raises(TimeoutError, match=r"Another process has been refreshing the tokens in .* for 0 s"):
+        with pytest.raises(OAuthFlowError, match=r"Another process has been refreshing the tokens in .* for 0 s"):
             async with FileTokenStorage(directory, SERVER, exclusive_timeout=0).exclusive():
                 pytest.fail("two at once")
         assert await storage.get_tokens() == TOKENS

@@ -20,6 +20,7 @@ import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from mcp.client.auth._file_lock import FileLock
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from mcp.shared.auth_utils import resource_url_from_server_url
 
@@ -102,13 +103,13 @@ class FileTokenStorage:
         waits here, and finds the new tokens when it looks again. Reading and writing need no such care.
 
         Raises:
-            TimeoutError: Another process has been at it for longer than `exclusive_timeout`.
+            OAuthFlowError: Another process has been at it for longer than `exclusive_timeout`.
         """
         lock = FileLock(self._path.with_suffix(".refresh.lock"))
         deadline = anyio.current_time() + self._exclusive_timeout
         while not lock.acquire():
             if anyio.current_time() >= deadline:
-                raise TimeoutError(
+                raise OAuthFlowError(
                     f"Another process has been refreshing the tokens in {self._path} for {self._exclusive_timeout:g} s"
                 )
             await anyio.sleep(_POLL_SECONDS)

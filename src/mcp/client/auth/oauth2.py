@@ -25,7 +25,7 @@ from mcp.client.auth._challenges import (
     extract_resource_metadata_from_www_auth,
     extract_scope_from_www_auth,
 )
-from mcp.client.auth._context import OAuthContext, TokenStorage
+from mcp.client.auth._context import OAuthContext, SharedTokenStorage, TokenStorage
 from mcp.client.auth._discovery import (
     Discovered,
     discover_authorization_server,
@@ -596,6 +596,21 @@ class OAuthClientProvider(RedirectAwareAuth):
         return self._get_token_endpoint() if issuers_match(issuer, context.auth_server_url) else None
 
     async def _refresh(self) -> Steps:
+        """Refreshes the tokens, unless another process has just done it. See `_refresh_alone`."""
+        storage, known = self.context.storage, self.context.current_tokens
+        if not isinstance(storage, SharedTokenStorage):
+            yield self._refresh_alone()
+            return
+        async with storage.exclusive():
+            stored = await storage.get_tokens()
+            if stored is not None and known is not None and stored.access_token != known.access_token:
+                await self._load_tokens()
+                if self._usable() is not None:
+                    return
+            if self._refresh_endpoint() is not None:
+                yield self._refresh_alone()
+
+    async def _refresh_alone(self) -> Steps:
         """Refreshes the tokens. If the refresh token is refused there is no usable token after it.
 
         Raises:

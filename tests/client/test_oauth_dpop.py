@@ -78,7 +78,7 @@ async def test_the_token_is_refreshed_with_a_proof_of_the_same_key() -> None:
         user = User()
         async with client_of(provider(resource, user, dpop=True)) as http:
             await http.get(resource.url)
-            expire(oauth)
+            auth.live.clear()
             assert (await http.get(resource.url)).status_code == 200
     assert len(auth.grants("refresh_token")) == 1
     assert len(user.visited) == 1

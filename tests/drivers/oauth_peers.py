@@ -17,7 +17,7 @@ import httpx2
 from pydantic import AnyUrl
 from scripted_http_server import Handler, Posted, Reply, serve
 
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, TokenStorage
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 CALLBACK = "http://localhost:3030/callback"
@@ -282,13 +282,16 @@ class User:
     async def come_back(self) -> AuthorizationCodeResult:
         if self.before is not None:
             await self.before()
-        async with httpx2.AsyncClient() as browser:
+        browser = httpx2.AsyncClient()
+        async with browser:
             answer = await browser.get(self.visited[-1])
         query: dict[str, Any] = {**dict(parse_qsl(urlsplit(answer.headers["location"]).query)), **self.changes}
         return AuthorizationCodeResult(code=query["code"], state=query["state"], iss=query["iss"])
 
 
-def provider(resource: Resource, user: User | None = None, storage: Storage | None = None, **options: Any):
+def provider(
+    resource: Resource, user: User | None = None, storage: TokenStorage | None = None, **options: Any
+) -> OAuthClientProvider:
     """A provider for a resource."""
     user = user or User()
     known = {name: options.pop(name) for name in ("scope", "grant_types", "client_name") if name in options}
@@ -301,7 +304,7 @@ def provider(resource: Resource, user: User | None = None, storage: Storage | No
 @asynccontextmanager
 async def client_of(auth: httpx2.Auth, **options: Any) -> AsyncGenerator[httpx2.AsyncClient, None]:
     """An HTTP client, which follows redirects as the programs in the documentation have it."""
-    client = httpx2.AsyncClient(auth=auth, **{"follow_redirects": True, **options})
+    client = httpx2.AsyncClient(auth=auth, follow_redirects=options.pop("follow_redirects", True), **options)
     try:
         yield client
     finally:

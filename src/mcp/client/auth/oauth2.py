@@ -44,7 +44,7 @@ from mcp.client.auth._registration import (
     registration_metadata,
     should_use_client_metadata_url,
 )
-from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
+from mcp.client.auth._scopes import OFFLINE_ACCESS, get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps, shorten_body
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
 from mcp.client.auth.dpop import DPoPKey, DPoPProver
@@ -165,8 +165,8 @@ class OAuthClientProvider(RedirectAwareAuth):
         self._initialized = True
 
     async def _load_tokens(self) -> None:
-        tokens = await self.context.storage.get_tokens()
-        if tokens is None:
+        tokens, known = await self.context.storage.get_tokens(), self.context.current_tokens
+        if tokens is None or (known is not None and known.access_token == tokens.access_token):
             return
         self._check_server()
         self.context.current_tokens = tokens
@@ -363,7 +363,7 @@ class OAuthClientProvider(RedirectAwareAuth):
         issuer = context.auth_server_url
         assert server is not None
         assert issuer is not None
-        if self._is_registered(issuer):
+        if self._is_registered(issuer) and not self._is_too_narrow(server):
             return
         if should_use_client_metadata_url(server, context.client_metadata_url) and context.client_metadata_url:
             info = create_client_info_from_metadata_url(
@@ -384,6 +384,17 @@ class OAuthClientProvider(RedirectAwareAuth):
     def _is_registered(self, issuer: str) -> bool:
         info = self.context.client_info
         return info is not None and credentials_match_issuer(info, issuer, self.context.client_metadata_url)
+
+    def _is_too_narrow(self, server: OAuthMetadata) -> bool:
+        """Whether the client was registered on the spot for fewer scopes than it now asks for, and can be anew."""
+        info, wanted = self.context.client_info, set((self._requested_scope or "").split())
+        if info is None or info.scope is None or info.client_id == self.context.client_metadata_url:
+            return False
+        return (
+            info.issuer is not None
+            and server.registration_endpoint is not None
+            and not wanted <= {*info.scope.split(), OFFLINE_ACCESS}
+        )
 
     def _unregistered_text(self, issuer: str) -> str:
         known = self.context.client_info

@@ -14,6 +14,7 @@ import warnings
 from typing import Any, cast
 
 import anyio
+from client_grants import GRANTS
 from client_sign_in import Storage, known_client, signed_in
 from pydantic import FileUrl
 
@@ -101,7 +102,12 @@ async def use_content(client: Client) -> None:
 async def main(url: str) -> None:
     revision = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    http_client = create_mcp_http_client(auth=signed_in(url, Storage(known_client(context))))
+    scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
+    if scenario in GRANTS:
+        auth = GRANTS[scenario](url, Storage(), context)
+    else:
+        auth = signed_in(url, Storage(known_client(context)), dpop=scenario.startswith("auth/dpop"))
+    http_client = create_mcp_http_client(auth=auth)
     client = Client(
         streamable_http_client(url, http_client=http_client),
         mode="auto" if revision >= FIRST_MODERN_REVISION else "legacy",

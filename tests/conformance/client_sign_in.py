@@ -52,7 +52,7 @@ class Browser:
         return AuthorizationCodeResult.model_validate(dict(parse_qsl(urlsplit(self._landed).query)))
 
 
-def signed_in(url: str, storage: TokenStorage) -> httpx2.Auth:
+def signed_in(url: str, storage: TokenStorage, *, dpop: bool = False) -> httpx2.Auth:
     """The authorization of a program with a user."""
     browser = Browser()
     return OAuthClientProvider(
@@ -62,6 +62,7 @@ def signed_in(url: str, storage: TokenStorage) -> httpx2.Auth:
         redirect_handler=browser.visit,
         callback_handler=browser.come_back,
         client_metadata_url=CLIENT_METADATA_URL,
+        dpop=dpop,
     )
 
 

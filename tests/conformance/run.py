@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from expectations import Expectations
-from suite import Outcome, Scenario, Suite
+from suite import EXTENSIONS, Outcome, Scenario, Suite
 
 HERE = Path(__file__).parent
-REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", EXTENSIONS]
 ROLES = ["server", "client"]
 AT_ONCE = 2
 

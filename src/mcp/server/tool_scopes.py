@@ -120,7 +120,7 @@ def _called(message: Message | Batch | DecodeError) -> list[str]:
 
 def _refusal(text: str, needed: tuple[str, ...], scope: "Scope", id: Any) -> Refusal:
     protection = scope.get(PROTECTION)
-    headers = () if protection is None else protection.step_up(needed)
+    headers = () if protection is None else protection.step_up(scope, needed)
     return Refusal.of_request(403, text, INVALID_REQUEST, id=id, headers=headers)
 
 

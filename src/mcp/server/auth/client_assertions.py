@@ -72,8 +72,6 @@ class ClientAssertions:
     def _claims_problem(self, claims: dict[str, Any], client_id: str) -> str | None:
         if claims["sub"] != client_id:
             return "its subject is not the client"
-        if not isinstance(claims["jti"], str):
-            return "its jti must be a string"
         now = time.time()
         end = float(claims["exp"])
         if end > now + _LONGEST_LIFE + _LEEWAY:
@@ -121,7 +119,7 @@ def assertion_issuer(assertion: str) -> str | None:
 
 def _signing_key(jwks: Any, header: dict[str, Any]) -> "PyJWK | None":
     """The key that an assertion says it was signed with: that of its `kid`, or the only one that fits."""
-    from jwt import PyJWK, PyJWKError
+    from jwt import PyJWK, PyJWTError
 
     algorithm = header.get("alg")
     if algorithm not in ASSERTION_ALGORITHMS:
@@ -134,7 +132,7 @@ def _signing_key(jwks: Any, header: dict[str, Any]) -> "PyJWK | None":
             continue
         try:
             fitting.append(PyJWK(entry, algorithm))
-        except PyJWKError:
+        except (PyJWTError, TypeError, ValueError):
             continue
     return fitting[0] if len(fitting) == 1 else None
 

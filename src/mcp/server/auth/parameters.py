@@ -4,6 +4,7 @@ RFC 6749, sections 3.1 and 3.2 and appendix B: form-encoded UTF-8, nothing twice
 """
 
 import re
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
@@ -100,10 +101,11 @@ async def read_body(request: "Request") -> bytes:
         raise _too_large()
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY_SIZE:
-                raise _too_large()
+        async with aclosing(request.stream()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > MAX_BODY_SIZE:
+                    raise _too_large()
     except ClientDisconnect:
         raise RefusedRequest("The request ended before its body did") from None
     request.scope[_BODY_KEY] = bytes(body)

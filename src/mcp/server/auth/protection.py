@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, BearerAuthMiddleware, RequireAuthMiddleware
+from mcp.server.auth.possession import Possession
 from mcp.server.auth.provider import OAuthAuthorizationServerProvider, ProviderTokenVerifier, TokenVerifier
 from mcp.server.auth.resource_metadata import build_resource_metadata_url, metadata_routes
 from mcp.server.auth.settings import AuthSettings
@@ -103,7 +104,10 @@ class Protection:
             # It was told what that must be, which may be another name of this resource.
             check = False
         self._backend = BearerAuthBackend(
-            verifier, resource_server_url=None if check is False else url, require_resource=check is True
+            verifier,
+            resource_server_url=None if check is False else url,
+            require_resource=check is True,
+            possession=Possession(settings.dpop, url),
         )
 
     def endpoint(self, app: "ASGIApp") -> "ASGIApp":

@@ -53,13 +53,18 @@ def create_protected_resource_routes(
         resource_name=resource_name,
         resource_documentation=resource_documentation,
     )
-    url = build_resource_metadata_url(resource_url)
+    return [_route(metadata)]
+
+
+def _route(metadata: ProtectedResourceMetadata) -> Route:
+    """The route of a resource's metadata."""
+    url = build_resource_metadata_url(metadata.resource)
     endpoint = cors_middleware(ProtectedResourceMetadataHandler(metadata).handle, ["GET", "OPTIONS"])
     # Without the braces that Starlette would read; the pattern is the path itself, with and without a final slash.
     path = url.path or ""
     route = Route(path, endpoint=endpoint, methods=["GET", "OPTIONS"])
     route.path_regex = re.compile(f"^{re.escape(unquote(path).rstrip('/'))}/?$")
-    return [route]
+    return route
 
 
 def metadata_routes(settings: "AuthSettings", scopes_supported: list[str] | None) -> list[Route]:
@@ -71,9 +76,13 @@ def metadata_routes(settings: "AuthSettings", scopes_supported: list[str] | None
     """
     if settings.resource_server_url is None:
         return []
-    return create_protected_resource_routes(
-        settings.resource_server_url,
-        [settings.issuer_url],
-        scopes_supported,
+    dpop = settings.dpop
+    metadata = ProtectedResourceMetadata(
+        resource=settings.resource_server_url,
+        authorization_servers=[settings.issuer_url],
+        scopes_supported=scopes_supported,
         resource_documentation=settings.service_documentation_url,
+        dpop_signing_alg_values_supported=None if dpop is None else dpop.algorithms,
+        dpop_bound_access_tokens_required=None if dpop is None else dpop.required,
     )
+    return [_route(metadata)]

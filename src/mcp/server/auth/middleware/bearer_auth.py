@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from typing_extensions import TypedDict
 
-from mcp.server.auth.challenges import Credentials, Denial, challenge, read_credentials, refusal
+from mcp.server.auth.challenges import BEARER, Credentials, Denial, challenges, read_credentials, refusal
+from mcp.server.auth.possession import Possession
 from mcp.server.auth.provider import AccessToken, TokenVerifier, VerifierUnavailable, principal_components
-from mcp.server.http_gate import Refusal
 from mcp.server.tool_scopes import PROTECTION
 from mcp.shared.auth_utils import check_resource_allowed
 
@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 
 _DENIAL: Final = "mcp.denial"
 """Where the ASGI scope says why a request has no user."""
+
+_SCHEMES: Final = "mcp.schemes"
+"""Where the ASGI scope says how its sender may send a token."""
 
 
 class AuthenticatedUser(SimpleUser):
@@ -96,6 +99,7 @@ class BearerAuthBackend(AuthenticationBackend):
         token_verifier: Decides which tokens are good.
         resource_server_url: What tokens must be for (RFC 8707); None does not look at that.
         require_resource: Whether a token that does not say what it is for is refused as well.
+        possession: Decides what tokens need that are bound to a key; None for the defaults.
     """
 
     def __init__(
@@ -104,10 +108,12 @@ class BearerAuthBackend(AuthenticationBackend):
         *,
         resource_server_url: "AnyHttpUrl | None" = None,
         require_resource: bool = True,
+        possession: Possession | None = None,
     ) -> None:
         self.token_verifier = token_verifier
         self.resource_server_url = resource_server_url
         self.require_resource = require_resource
+        self._possession = possession or Possession(resource_server_url=resource_server_url)
 
     async def authenticate(self, conn: "HTTPConnection") -> tuple[AuthCredentials, AuthenticatedUser] | None:
         """The user of a request, and what they may; None where it brings no good token.
@@ -139,11 +145,12 @@ class BearerAuthBackend(AuthenticationBackend):
 
     async def _user(self, scope: "Scope") -> AuthenticatedUser | Denial:
         credentials = read_credentials(scope["headers"])
+        scope[_SCHEMES] = self._possession.schemes(credentials)
         if isinstance(credentials, Denial):
             return credentials
         try:
             token = await self.token_verifier.verify_token(credentials.token)
-            return Denial(401, "invalid_token") if token is None else self._checked(token)
+            return Denial(401, "invalid_token") if token is None else self._checked(scope, credentials, token)
         except VerifierUnavailable as failure:
             logger.error("a token could not be verified: %s", _without(credentials, str(failure)))
             return Denial(503, "temporarily_unavailable", "Tokens cannot be verified at the moment")
@@ -153,12 +160,12 @@ class BearerAuthBackend(AuthenticationBackend):
             logger.error("the token verifier failed, and the request is refused:\n%s", text)
             return Denial(500, "server_error", "The token could not be verified")
 
-    def _checked(self, token: AccessToken) -> AuthenticatedUser | Denial:
+    def _checked(self, scope: "Scope", credentials: Credentials, token: AccessToken) -> AuthenticatedUser | Denial:
         if token.expires_at is not None and not token.expires_at > time.time():
             return Denial(401, "invalid_token", "The access token has expired")
         if self.resource_server_url is not None and not self._is_meant(token.resource, str(self.resource_server_url)):
             return Denial(401, "invalid_token", "The access token was issued for another resource")
-        return AuthenticatedUser(token)
+        return self._possession.denial(scope, credentials, token) or AuthenticatedUser(token)
 
     def _is_meant(self, resource: str | None, own: str) -> bool:
         if resource is None:
@@ -215,7 +222,8 @@ class RequireAuthMiddleware:
             return
         denial = self._denial(scope) if scope["type"] == "http" else None
         if denial is not None:
-            await self.refusal(denial).respond(send)
+            schemes = scope.get(_SCHEMES, BEARER)
+            await refusal(denial, self.required_scopes, self._metadata(), schemes).respond(send)
             return
         scope[PROTECTION] = self
         await self.app(scope, receive, send)
@@ -228,18 +236,15 @@ class RequireAuthMiddleware:
         missing = [needed for needed in self.required_scopes if needed not in granted]
         return Denial(403, "insufficient_scope", f"Required scope: {' '.join(missing)}") if missing else None
 
-    def refusal(self, denial: Denial) -> Refusal:
-        """The response to a request that is not let in."""
-        return refusal(denial, self.required_scopes, self._metadata())
-
-    def step_up(self, scopes: tuple[str, ...]) -> "tuple[RawHeader, ...]":
+    def step_up(self, scope: "Scope", scopes: tuple[str, ...]) -> "tuple[RawHeader, ...]":
         """The headers of the response to a request that was let in, and asks for what needs more scopes.
 
         Args:
+            scope: The ASGI scope of the request.
             scopes: All that it needs, besides what every request does.
         """
         denial = Denial(403, "insufficient_scope", f"Required scope: {' '.join(scopes)}", scopes)
-        return ((b"www-authenticate", challenge(denial, self.required_scopes, self._metadata()).encode()),)
+        return challenges(denial, self.required_scopes, self._metadata(), scope.get(_SCHEMES, BEARER))
 
     def _metadata(self) -> str | None:
         url = self.resource_metadata_url

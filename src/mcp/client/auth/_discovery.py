@@ -248,7 +248,7 @@ def _outcome(response: httpx2.Response) -> str:
 
 def _out_of_order(tried: list[_Tried]) -> bool:
     """Whether there may be metadata, and it cannot be had now."""
-    return any(outcome.startswith("HTTP 5") for _, outcome in tried)
+    return any(outcome.startswith(("HTTP 3", "HTTP 5")) for _, outcome in tried)
 
 
 def _no_metadata(problem: str, tried: list[_Tried]) -> str:

@@ -11,7 +11,7 @@ another step has it done first:
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 import anyio
 import httpx2
@@ -156,47 +156,50 @@ def redirect_note(response: httpx2.Response) -> str:
 
 async def shorten_body(response: httpx2.Response) -> None:
     """Reads the start of the body of a refusal, before the HTTP client reads all of it to send the request again."""
-    if not response.is_closed and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Shortened(response.stream)
-        with suppress(httpx2.DecodingError):
-            await response.aread()
+    with suppress(httpx2.DecodingError):
+        await _read_start(response, _REFUSAL_SIZE, _REFUSAL_SECONDS)
 
 
-class _Shortened(httpx2.AsyncByteStream):
-    """The start of a body that is of no use but to say so."""
+async def _read_start(
+    response: httpx2.Response, limit: int, seconds: float
+) -> Literal["complete", "too large", "too slow"]:
+    """Reads a body as far as it may go, and closes its connection if that is not to the end.
 
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
+    Args:
+        response: Its body is what was read, after this.
+        limit: The most bytes to read, and a chunk more.
+        seconds: The most time to take.
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        with anyio.move_on_after(_REFUSAL_SECONDS):
-            async for chunk in self._stream:
-                yield chunk
-                size += len(chunk)
-                if size >= _REFUSAL_SIZE:
+    Returns:
+        How far it came.
+
+    Raises:
+        httpx2.HTTPError: The connection broke, or the body cannot be unpacked.
+    """
+    stream = response.stream
+    if response.is_closed or not isinstance(stream, httpx2.AsyncByteStream):
+        return "too large" if len(await response.aread()) > limit else "complete"
+    body = bytearray()
+    chunks = stream.__aiter__()
+    try:
+        with anyio.move_on_after(seconds) as timer:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit:
                     break
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _Limited(httpx2.AsyncByteStream):
-    """A body that may have `MAX_BODY` bytes."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, url: httpx2.URL) -> None:
-        self._stream = stream
-        self._url = url
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            _check_size(size, self._url)
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+    finally:
+        # Closing the iterator would leave those inside it to the garbage collector. A cancelled read ends them all.
+        with suppress(httpx2.HTTPError), anyio.CancelScope(shield=True) as scope:
+            scope.cancel()
+            async for _ in chunks:
+                pass
+        with anyio.CancelScope(shield=True):
+            await stream.aclose()
+    response.stream = httpx2.ByteStream(bytes(body))
+    unpacked = await response.aread()
+    if timer.cancelled_caught:
+        return "too slow"
+    return "too large" if max(len(body), len(unpacked)) > limit else "complete"
 
 
 class _Once(httpx2.AsyncByteStream):
@@ -273,19 +276,15 @@ async def read_answer(request: httpx2.Request, response: httpx2.Response) -> Non
         OAuthFlowError: It is too large, takes too long, is damaged, or comes from another origin.
     """
     _check_source(request, response)
-    announced = response.headers.get("Content-Length", "")
-    if announced.isdecimal():
-        _check_size(int(announced[:20]), request.url)
-    if not response.is_closed and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Limited(response.stream, request.url)
     try:
-        with anyio.fail_after(STEP_SECONDS):
-            body = await response.aread()
-    except TimeoutError:
-        raise OAuthFlowError(f"The answer of {request.url} did not end within {STEP_SECONDS:g} seconds") from None
+        outcome = await _read_start(response, MAX_BODY, STEP_SECONDS)
     except httpx2.DecodingError:
         raise OAuthFlowError(f"The answer of {request.url} cannot be unpacked") from None
-    _check_size(len(body), request.url)
+    if outcome == "too slow":
+        raise OAuthFlowError(f"The answer of {request.url} did not end within {STEP_SECONDS:g} seconds")
+    if outcome == "too large":
+        text = f"The answer of {request.url} is larger than {MAX_BODY} bytes: expected a short JSON document"
+        raise OAuthFlowError(text)
 
 
 def _check_source(request: httpx2.Request, response: httpx2.Response) -> None:
@@ -296,8 +295,3 @@ def _check_source(request: httpx2.Request, response: httpx2.Response) -> None:
         return
     if not same_origin(source, request.url):
         raise OAuthFlowError(f"{request.url} redirected to {origin_of(source)}, another origin: its answer is not used")
-
-
-def _check_size(size: int, url: httpx2.URL) -> None:
-    if size > MAX_BODY:
-        raise OAuthFlowError(f"The answer of {url} is larger than {MAX_BODY} bytes: expected a short JSON document")

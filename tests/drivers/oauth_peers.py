@@ -46,6 +46,7 @@ class AuthServer:
         clients: The registered clients, by id.
         live: The access tokens that are good, and their scopes.
         refreshable: The refresh tokens that are good, and their scopes.
+        granted: The scopes that it grants, whatever is asked for; None grants what is.
         lifetime: Seconds that an access token lives.
         issues_refresh_tokens: Whether it does.
         requested: The paths of all requests, metadata included.
@@ -58,6 +59,7 @@ class AuthServer:
     clients: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     live: dict[str, str] = field(default_factory=dict[str, str])
     refreshable: dict[str, str] = field(default_factory=dict[str, str])
+    granted: str | None = None
     lifetime: int | None = 3600
     issues_refresh_tokens: bool = True
     requested: list[str] = field(default_factory=list[str])
@@ -139,6 +141,7 @@ class AuthServer:
         else:
             asked_for = self._codes.pop(form["code"], {})
             scope = asked_for.get("scope", "") if _proves(form, asked_for) else None
+            scope = scope if self.granted is None else self.granted
         if scope is None:
             await reply.json({"error": "invalid_grant", "error_description": "It is not good."}, "400 Bad Request")
             return

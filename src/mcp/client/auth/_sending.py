@@ -187,6 +187,9 @@ async def _read_start(
                 body += chunk
                 if len(body) > limit:
                     break
+    except httpx2.RequestError as failure:
+        failure.request = response.request
+        raise
     finally:
         # Closing the iterator would leave those inside it to the garbage collector. A cancelled read ends them all.
         with suppress(httpx2.HTTPError), anyio.CancelScope(shield=True) as scope:

@@ -65,11 +65,13 @@ async def test_a_user_at_this_machine_logs_in_once_and_is_known_in_the_next_run(
     assert [len(browser.visited) for browser in browsers] == [1, 0]
 
 
-async def test_a_user_who_says_no_is_heard(server: AuthorizationServer) -> None:
-    oauth = at_this_machine(server, Browser(agrees=False), Storage())
+async def test_a_user_who_says_no_is_heard_and_not_asked_again(server: AuthorizationServer) -> None:
+    browser = Browser(agrees=False)
+    oauth = at_this_machine(server, browser, Storage())
     with pytest.raises(AuthorizationResponseError, match="access_denied") as caught:
         await answer_of(server, oauth)
     assert caught.value.iss == server.issuer
+    assert len(browser.visited) == 1
 
 
 async def test_a_program_without_a_user_is_told_where_to_log_in_and_goes_on_when_somebody_has(

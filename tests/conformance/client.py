@@ -14,10 +14,13 @@ import warnings
 from typing import Any, cast
 
 import anyio
+from client_grants import GRANTS
+from client_sign_in import Storage, known_client, signed_in
 from pydantic import FileUrl
 
 from mcp import Client, MCPDeprecationWarning, MCPError
 from mcp.client import ClientRequestContext
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.types import (
     METHOD_NOT_FOUND,
     CreateMessageRequestParams,
@@ -99,14 +102,20 @@ async def use_content(client: Client) -> None:
 async def main(url: str) -> None:
     revision = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
+    if scenario in GRANTS:
+        auth = GRANTS[scenario](url, Storage(), context)
+    else:
+        auth = signed_in(url, Storage(known_client(context)), dpop=scenario.startswith("auth/dpop"))
+    http_client = create_mcp_http_client(auth=auth)
     client = Client(
-        url,
+        streamable_http_client(url, http_client=http_client),
         mode="auto" if revision >= FIRST_MODERN_REVISION else "legacy",
         sampling_callback=sample,
         elicitation_callback=elicit,
         list_roots_callback=list_roots,
     )
-    async with client:
+    async with http_client, client:
         await use_tools(client, context.get("toolCalls"))
         await use_content(client)
 

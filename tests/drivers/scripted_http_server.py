@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import httpx2
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp.client.streamable_http import HTTPRequester, http_connection_of, streamable_http_client
@@ -35,7 +35,7 @@ class Posted:
 class Reply:
     """The way back for one request."""
 
-    def __init__(self, stream: SocketStream, received: BufferedByteReceiveStream) -> None:
+    def __init__(self, stream: ByteStream, received: BufferedByteReceiveStream) -> None:
         self._stream = stream
         self._received = received
 
@@ -113,7 +113,7 @@ async def serve(handler: Handler) -> AsyncGenerator[Server, None]:
         server.connections += 1
         async with stream:
             received = BufferedByteReceiveStream(stream)
-            while (request := await _read_request(received)) is not None:
+            while (request := await read_request(received)) is not None:
                 server.posted.append(request)
                 try:
                     await handler(request, Reply(stream, received))
@@ -126,7 +126,8 @@ async def serve(handler: Handler) -> AsyncGenerator[Server, None]:
         group.cancel_scope.cancel()
 
 
-async def _read_request(received: BufferedByteReceiveStream) -> Posted | None:
+async def read_request(received: BufferedByteReceiveStream) -> Posted | None:
+    """The next request on a connection; None at its end."""
     try:
         head = await received.receive_until(b"\r\n\r\n", 65536)
         first, *lines = head.decode("latin-1").split("\r\n")

@@ -11,12 +11,24 @@ import uvicorn
 SECONDS_TO_STOP: Final = 20
 
 
-@contextmanager
-def served(app: Any) -> Generator[str, None, None]:
-    """The origin at which an ASGI application is served, such as `http://127.0.0.1:4711`."""
-    # Connections wait in the listener until the server takes them, so there is no start to wait for.
+def loopback_listener() -> tuple[socket.socket, str]:
+    """A socket that listens on a free port, and the origin of what is served on it, such as `http://127.0.0.1:4711`."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
+    return listener, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextmanager
+def served(app: Any, listener: socket.socket | None = None, **options: Any) -> Generator[str, None, None]:
+    """The origin at which an ASGI application is served.
+
+    Args:
+        app: The application.
+        listener: Where it is served, for an application that has to know its origin; else on a free port.
+        **options: Of `uvicorn.Config`.
+    """
+    # Connections wait in the listener until the server takes them, so there is no start to wait for.
+    listener = listener or loopback_listener()[0]
+    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1, **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

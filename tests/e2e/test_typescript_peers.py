@@ -8,9 +8,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
+import anyio
 import httpx2
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
+from authorization_server import Browser, library, served_authorization_server
 
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
@@ -163,3 +167,22 @@ async def test_our_client_uses_a_modern_typescript_server_over_stdio(node: str, 
     async with Client(StdioServerParameters(command=sys.executable, args=command)) as client:
         await assert_client_agrees_with_typescript_server(client)
     assert_sent_modern_requests_only(messages(tmp_path / "to_server"))
+
+
+@pytest.mark.anyio
+async def test_a_typescript_client_gets_in_and_comes_back_when_its_token_has_ended(node: str) -> None:
+    with served_authorization_server(app=library) as server:
+        command = [node, str(PEERS / "oauth_client.mjs"), server.url("/mcp")]
+        async with await anyio.open_process(command, stderr=None) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            said = BufferedByteReceiveStream(process.stdout)
+            with anyio.fail_after(30):
+                url = (await said.receive_until(b"\n", 4096)).decode()
+                landed = await Browser().visit(url)
+                await process.stdin.send(f"{landed}\n".encode())
+                await process.stdin.aclose()
+                seen = json.loads(await said.receive_until(b"\n", 4096))
+                assert await process.wait() == 0
+        assert seen == {"before": "alice with read", "after": "alice with read", "rotated": True}
+        assert f"resource={quote_plus(server.url('/mcp'))}" in url

@@ -282,13 +282,6 @@ def test_what_the_constructor_was_given_can_be_read_back() -> None:
         settings.port = 9000
 
 
-@pytest.mark.parametrize("argument", ["auth", "token_verifier", "auth_server_provider"])
-def test_a_server_that_could_not_protect_itself_does_not_start(argument: str) -> None:
-    make: Any = MCPServer
-    with pytest.raises(NotImplementedError, match=f"{argument}="):
-        make("open", **{argument: object()})
-
-
 def test_a_path_begins_with_a_slash() -> None:
     mcp = greeter()
     with pytest.raises(

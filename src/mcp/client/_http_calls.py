@@ -7,6 +7,7 @@ import anyio
 import httpx2
 
 from mcp.client._http_errors import transport_failure
+from mcp.client._request_clock import limited
 from mcp.shared.exceptions import ConnectionClosedError, RequestTimeoutError, TransportError
 from mcp.types.jsonrpc import INVALID_REQUEST
 
@@ -53,7 +54,7 @@ class Calls:
             scope.deadline = anyio.current_time() + limit
         self._in_flight.add(scope)
         try:
-            with scope:
+            with scope, limited(scope):
                 return await call(*args)
         except (httpx2.HTTPError, httpx2.StreamError) as failure:
             if self.closed:

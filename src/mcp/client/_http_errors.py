@@ -12,6 +12,7 @@ from typing import Final
 
 import httpx2
 
+from mcp.client.auth._challenges import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.shared.exceptions import ConnectionClosedError, HTTPResponseError, TransportError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
@@ -79,10 +80,23 @@ def refusal(response: httpx2.Response, body: bytes, hints: Mapping[int, str] = E
     """
     status = response.status_code
     code = METHOD_NOT_FOUND if status == 404 else INTERNAL_ERROR
-    hint = hints.get(status) or _HINTS.get(status, "")
+    hint = hints.get(status) or _authorization_hint(response) or _HINTS.get(status, "")
     if hints is ENDPOINT_HINTS and media_type(response) == "text/html":
         hint = f"{hint} The body is a web page: check that the URL is that of an MCP endpoint.".lstrip()
     return _error(response, code, hint, body)
+
+
+def _authorization_hint(response: httpx2.Response) -> str:
+    """What is wrong with the credentials that a request carried; nothing if it carried none."""
+    if response.status_code not in (401, 403) or "authorization" not in response.request.headers:
+        return ""
+    if extract_field_from_www_auth(response, "error") == "insufficient_scope":
+        scope = extract_scope_from_www_auth(response)
+        needed = "more scopes" if scope is None else f"the scopes {scope[:BODY_START]!r}"
+        return f"It needs {needed}, which the token that was sent does not have."
+    if response.status_code == 401:
+        return "It refuses the credentials that were sent."
+    return ""
 
 
 def unexpected(
@@ -126,8 +140,9 @@ def transport_failure(failure: httpx2.HTTPError | httpx2.StreamError, origin: st
 
     Args:
         failure: What the HTTP client says.
-        origin: The origin of the endpoint.
+        origin: The origin of the endpoint. It is another one that failed if that was asked for authorization.
     """
+    origin = _origin_asked(failure) or origin
     if isinstance(failure, httpx2.TimeoutException):
         return TransportError(REQUEST_TIMEOUT, _timeout_text(failure, origin))
     if isinstance(failure, httpx2.ConnectError):
@@ -141,6 +156,14 @@ def transport_failure(failure: httpx2.HTTPError | httpx2.StreamError, origin: st
     if isinstance(failure, httpx2.DecodingError):
         return TransportError(INVALID_REQUEST, f"The body of the answer from {origin} is damaged: {_reason(failure)}")
     return ConnectionClosedError(f"The connection to {origin} broke before the answer was complete: {_reason(failure)}")
+
+
+def _origin_asked(failure: Exception) -> str | None:
+    try:
+        request = failure.request if isinstance(failure, httpx2.RequestError) else None
+    except RuntimeError:
+        return None
+    return None if request is None else origin_of(request.url)
 
 
 _TIMEOUTS: tuple[tuple[type[httpx2.TimeoutException], str, str], ...] = (

@@ -310,7 +310,11 @@ class Duplex:
             self._reader_sent = True
             answered(_refusal(request, problem))
             return
-        self._running.start(request.id, exchange, partial(answer, exchange), answered)
+        start = partial(self._running.start, request.id, exchange, partial(answer, exchange), answered)
+        if origin is None or origin.context is None:
+            start()
+        else:
+            origin.context.run(start)
 
     def _admitted(self, request: Request, origin: Origin | None) -> tuple[DuplexExchange, Answer]:
         self._running.check(request)

@@ -1,6 +1,7 @@
 """The way back of one inbound request."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 from typing import Any, Final, Protocol
 
 import anyio
@@ -23,6 +24,11 @@ class Origin:
     @property
     def headers(self) -> Mapping[str, str] | None:
         """The HTTP headers, names in lower case; None where there are none."""
+        return None
+
+    @property
+    def context(self) -> Context | None:
+        """The context that the request is handled in; None for that of whoever hands it over."""
         return None
 
     @property

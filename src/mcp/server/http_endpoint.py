@@ -8,6 +8,7 @@ from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Reques
 from mcp.protocol.eras import Era, claimed_version, http_era
 from mcp.protocol.headers import find_duplicated_routing_header
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.server.tool_scopes import NO_SCOPES, ToolScopes, check_calls
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import HEADER_MISMATCH
 from mcp.types.version import KNOWN_PROTOCOL_VERSIONS
@@ -29,14 +30,20 @@ class HTTPEndpoint:
         gate: Lets requests in.
         modern: Serves 2026-07-28.
         handshake: Serves the revisions before it.
+        tool_scopes: The scopes that calls of tools need.
     """
 
     def __init__(
-        self, gate: HTTPGate, modern: ModernEndpoint, handshake: HandshakeEndpoint | StatelessEndpoint
+        self,
+        gate: HTTPGate,
+        modern: ModernEndpoint,
+        handshake: HandshakeEndpoint | StatelessEndpoint,
+        tool_scopes: ToolScopes = NO_SCOPES,
     ) -> None:
         self._gate = gate
         self._modern = modern
         self._handshake = handshake
+        self._tool_scopes = tool_scopes
 
     def close(self) -> None:
         """Ends the streams that stand open by themselves; those of sessions end with their sessions."""
@@ -62,6 +69,8 @@ class HTTPEndpoint:
         if not await self._gate.read_body(request):
             return
         message = _decoded(request)
+        if self._tool_scopes:
+            check_calls(self._tool_scopes, message, request.scope)
         if _era(request, message) == "modern":
             await self._modern.serve(request, message)
         else:

@@ -19,6 +19,7 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from urllib.parse import parse_qs, quote
 
@@ -36,6 +37,7 @@ from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.principals import principal
 from mcp.server.shutdown import ShutdownWatch
+from mcp.server.tool_scopes import NO_SCOPES, ToolScopes, check_calls
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings, is_json
 
 if TYPE_CHECKING:
@@ -64,6 +66,9 @@ class SseServerTransport:
         security_settings: Which `Host` and `Origin` headers are let in; None lets all in.
         max_request_body_size: The largest message, in bytes; a larger one is refused with 413.
 
+    Attributes:
+        tool_scopes: The scopes that calls of tools need; none when left alone.
+
     Raises:
         ValueError: `endpoint` is no path, or `max_request_body_size` is not positive.
     """
@@ -80,6 +85,7 @@ class SseServerTransport:
         self._gate = HTTPGate(
             json_only=False, security_settings=security_settings, max_request_body_size=max_request_body_size
         )
+        self.tool_scopes: ToolScopes = NO_SCOPES
         self._sessions: dict[str, _Session] = {}
         self._shutdown = ShutdownWatch(lambda: bool(self._sessions), self._end_all)
 
@@ -160,7 +166,7 @@ class SseServerTransport:
             session = self._session_of(scope)
             if not await self._gate.read_body(request):
                 return
-            _deliver(session.link, request)
+            _deliver(session.link, request, self.tool_scopes)
         except Refusal as refusal:
             await refusal.respond(send)
             return
@@ -177,6 +183,21 @@ class SseServerTransport:
         if session is None or session.principal != principal(scope.get("user")):
             raise _no_session()
         return session
+
+
+class _PostOrigin(HTTPOrigin):
+    """What is known of a posted message: also in which context it was posted, for those who look there for its user."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, scope: "Scope", receive: "Receive", body: bytes) -> None:
+        super().__init__(scope, receive, body)
+        self._context = copy_context()
+
+    @property
+    def context(self) -> Context:
+        """See `Origin.context`."""
+        return self._context
 
 
 class _EventStream:
@@ -216,7 +237,7 @@ async def _await_disconnect(receive: "Receive", link: QueueLink) -> None:
     link.end()
 
 
-def _deliver(link: QueueLink, request: HTTPRequest) -> None:
+def _deliver(link: QueueLink, request: HTTPRequest, tool_scopes: ToolScopes) -> None:
     body = request.body
     if link.ended:
         raise _no_session()
@@ -225,13 +246,15 @@ def _deliver(link: QueueLink, request: HTTPRequest) -> None:
         raise Refusal(503, text, _TEXT, ((b"retry-after", b"1"),))
     try:
         # Which revisions have batches is for the session to say.
-        decode(body, allow_batch=True)
+        message = decode(body, allow_batch=True)
     except DecodeError as error:
         # Whoever waits for an answer looks at the stream, so the session is told as well.
         link.put(error, len(body))
         raise Refusal.of_text(400, f"Could not parse message: {error}") from None
+    if tool_scopes:
+        check_calls(tool_scopes, message, request.scope)
     frame = OriginFrame(body)
-    frame.origin = HTTPOrigin(request.scope, request.receive, body)
+    frame.origin = _PostOrigin(request.scope, request.receive, body)
     link.put(frame, len(body))
 
 

@@ -20,6 +20,7 @@ from mcp.server.http_sessions import SessionTable
 from mcp.server.http_stateless import StatelessEndpoint
 from mcp.server.http_watch import RequestWatch
 from mcp.server.streamable_http import EventStore
+from mcp.server.tool_scopes import check_protected
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
+    from mcp.server.auth.protection import Protection
     from mcp.server.lowlevel.server import Server
     from mcp.server.runtime import ServerRuntime
 
@@ -37,7 +39,6 @@ __all__ = [
     "StreamableHTTPSessionManager",
     "build_app",
     "check_path",
-    "refuse_unbuilt",
 ]
 
 logger = logging.getLogger(__name__)
@@ -52,21 +53,6 @@ where your own application starts:
     async with server.session_manager.run():
         ...  # in the lifespan of the application that mounts this one
 """
-
-
-def refuse_unbuilt(**arguments: Any) -> None:
-    """Refuses arguments whose work is not built yet: never serve unprotected what was asked to be protected.
-
-    Raises:
-        NotImplementedError: One of them asks for something.
-    """
-    # Not by their truth: an object that is asked for may be an empty container.
-    asked = [name for name, value in arguments.items() if value is not None and value is not False]
-    if asked:
-        names = ", ".join(f"{name}=" for name in asked)
-        raise NotImplementedError(
-            f"{names} is not part of this version of the library yet, and the server does not start without it"
-        )
 
 
 class StreamableHTTPSessionManager:
@@ -178,10 +164,10 @@ class StreamableHTTPSessionManager:
         serving = SessionServing(self._gate, watch, json_only=self.json_response, retry=self.retry_interval)
         if self.stateless:
             stateless = StatelessEndpoint(self.app, runtime, serving, watch, spawner, json_response=self.json_response)
-            return HTTPEndpoint(self._gate, modern, stateless)
+            return HTTPEndpoint(self._gate, modern, stateless, self.app.tool_scopes)
         # Asked for the store each time: a subclass may give every session a store of its own.
         sessions = HandshakeEndpoint(self.app, runtime, serving, table, spawner, lambda: self.event_store)
-        return HTTPEndpoint(self._gate, modern, sessions)
+        return HTTPEndpoint(self._gate, modern, sessions, self.app.tool_scopes)
 
     async def handle_request(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answers one HTTP request.
@@ -248,29 +234,42 @@ def check_path(name: str, path: object) -> None:
 
 
 def build_app(
-    manager: StreamableHTTPSessionManager, path: str, more_routes: "Sequence[BaseRoute]", *, debug: bool
+    manager: StreamableHTTPSessionManager,
+    path: str,
+    more_routes: "Sequence[BaseRoute]",
+    protection: "Protection | None" = None,
+    *,
+    debug: bool,
 ) -> "Starlette":
     """A Starlette application with the endpoint at `path`, whose lifespan is the manager's.
 
     Args:
         manager: What answers at the endpoint.
         path: The endpoint's path; it answers with and without a final slash.
-        more_routes: Routes besides the endpoint.
+        more_routes: Routes besides the endpoint. They are not protected.
+        protection: What protects the endpoint; None leaves it open.
         debug: Starlette's debug mode.
 
     Raises:
-        ValueError: The path does not begin with a slash.
+        ValueError: The path does not begin with a slash, or a tool needs scopes and nothing protects the endpoint.
     """
     check_path("streamable_http_path", path)
+    if protection is None:
+        check_protected(manager.app.tool_scopes)
     from starlette.applications import Starlette
     from starlette.routing import Route
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+        if protection is None:
+            # Of tools that were registered since as well.
+            check_protected(manager.app.tool_scopes)
         async with manager.run():
             yield
 
-    endpoint = Route(path, endpoint=manager.asgi_app)
+    before = [] if protection is None else protection.authorization_server_routes()
+    after = [] if protection is None else protection.resource_routes()
+    endpoint = Route(path, endpoint=manager.asgi_app if protection is None else protection.endpoint(manager.asgi_app))
     pattern = endpoint.path_regex.pattern.removesuffix("$").removesuffix("/")
     endpoint.path_regex = re.compile(f"{pattern}/?$")
-    return Starlette(debug=debug, routes=[endpoint, *more_routes], lifespan=lifespan)
+    return Starlette(debug=debug, routes=[*before, endpoint, *after, *more_routes], lifespan=lifespan)

@@ -3,7 +3,7 @@
 Tokens (RFC 6749), clients (RFC 7591), authorization servers (RFC 8414) and protected resources (RFC 9728).
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AnyHttpUrl, AnyUrl, BaseModel, ConfigDict, Field, field_validator
 
@@ -24,6 +24,8 @@ __all__ = [
 
 JWT_BEARER_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 DEFAULT_GRANT_TYPES = ["authorization_code", "refresh_token"]
+
+_TOKEN_TYPES: Final = {"bearer": "Bearer", "dpop": "DPoP"}
 
 TokenEndpointAuthMethod = Literal["none", "client_secret_post", "client_secret_basic", "private_key_jwt"]
 GrantType = Literal["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"] | str
@@ -58,7 +60,7 @@ class OAuthToken(BaseModel):
 
     Attributes:
         access_token: What requests carry.
-        token_type: How they carry it.
+        token_type: How they carry it: as it is, or with a proof of possession (RFC 9449).
         expires_in: How long it lives, in seconds from when it was issued.
         scope: What it is good for, separated by spaces; None where that is what was asked for.
         refresh_token: What gets the next one.
@@ -66,24 +68,26 @@ class OAuthToken(BaseModel):
             it is right in a later process too. Never taken from an answer.
         issuer: Who issued it; a refresh token goes to nobody else. The client's own note.
         token_endpoint: Where it came from, and where it is refreshed. The client's own note.
+        resource: What it was asked for (RFC 8707), and is asked for when it is refreshed. The client's own note.
     """
 
     model_config = ConfigDict(defer_build=True)
 
-    access_token: str
-    token_type: Literal["Bearer"] = "Bearer"
+    access_token: str = Field(repr=False)
+    token_type: Literal["Bearer", "DPoP"] = "Bearer"
     expires_in: int | None = None
     scope: str | None = None
-    refresh_token: str | None = None
+    refresh_token: str | None = Field(default=None, repr=False)
     expires_at: float | None = None
     issuer: str | None = None
     token_endpoint: str | None = None
+    resource: str | None = None
 
     @field_validator("token_type", mode="before")
     @classmethod
     def normalize_token_type(cls, v: str | None) -> str | None:
         """Case does not matter in the type of a token. RFC 6749, section 5.1."""
-        return "Bearer" if isinstance(v, str) and v.lower() == "bearer" else v
+        return _TOKEN_TYPES.get(v.lower(), v) if isinstance(v, str) else v
 
 
 class AuthorizationCodeResult(BaseModel):
@@ -91,8 +95,8 @@ class AuthorizationCodeResult(BaseModel):
 
     model_config = ConfigDict(defer_build=True)
 
-    code: str
-    state: str | None = None
+    code: str = Field(repr=False)
+    state: str | None = Field(default=None, repr=False)
     iss: str | None = None
 
 
@@ -132,7 +136,7 @@ class OAuthClientInformationFull(OAuthClientMetadataBase):
     grant_types: list[str] = DEFAULT_GRANT_TYPES
     application_type: str | None = None
     client_id: str
-    client_secret: str | None = None
+    client_secret: str | None = Field(default=None, repr=False)
     client_id_issued_at: int | None = None
     client_secret_expires_at: int | None = None
     issuer: str | None = None
@@ -159,19 +163,34 @@ class OAuthClientInformationFull(OAuthClientMetadataBase):
         """Where the user is sent back to: the URI that is asked for, or the only one that is registered.
 
         Args:
-            redirect_uri: What the client asks for. It must equal a registered one.
+            redirect_uri: What the client asks for. It must equal a registered one; only the port of a loopback
+                address may be another, unless the client is registered as `web`: a program on the user's machine
+                gets its port from the system (RFC 8252, section 7.3; OAuth 2.1, section 4.1.3).
 
         Raises:
             InvalidRedirectUriError: It does not, or it is None and the client has not exactly one.
         """
         registered = self.redirect_uris or []
         if redirect_uri is not None:
-            if redirect_uri not in registered:
+            any_port = self.application_type != "web"
+            if not any(_is_same_redirect(redirect_uri, uri, any_port) for uri in registered):
                 raise InvalidRedirectUriError(f"Redirect URI '{redirect_uri}' not registered for client")
             return redirect_uri
         if len(registered) != 1:
             raise InvalidRedirectUriError("redirect_uri must be specified unless the client has exactly one registered")
         return registered[0]
+
+
+def _is_same_redirect(asked: AnyUrl, registered: AnyUrl, any_loopback_port: bool) -> bool:
+    if _redirect_parts(asked) != _redirect_parts(registered):
+        return False
+    loopback = asked.scheme == "http" and asked.host in ("127.0.0.1", "[::1]", "localhost")
+    return asked.port == registered.port or (any_loopback_port and loopback)
+
+
+def _redirect_parts(uri: AnyUrl) -> tuple[str | None, ...]:
+    # An empty path and "/" are one path, and URL types write one for the other.
+    return uri.scheme, uri.host, uri.path or "/", uri.query, uri.fragment, uri.username, uri.password
 
 
 class OAuthMetadata(BaseModel):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from pydantic import AnyUrl, BaseModel, ConfigDict
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
@@ -26,6 +26,7 @@ __all__ = [
     "TokenError",
     "TokenErrorCode",
     "TokenVerifier",
+    "VerifierUnavailable",
     "construct_redirect_uri",
     "principal_components",
 ]
@@ -46,7 +47,7 @@ class AccessToken(BaseModel):
 
     model_config = ConfigDict(defer_build=True)
 
-    token: str
+    token: str = Field(repr=False)
     client_id: str
     scopes: list[str]
     expires_at: int | None = None
@@ -92,7 +93,7 @@ class AuthorizationCode(BaseModel):
         subject: The user who agreed.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
 
     code: str
     scopes: list[str]
@@ -115,9 +116,10 @@ class AuthorizationParams(BaseModel):
         redirect_uri: Where the user is sent back to. It is one of the client's registered ones.
         redirect_uri_provided_explicitly: Whether the client named it.
         resource: The server that tokens shall be for (RFC 8707).
+        issuer: What to hand back as `iss`, beside the code and the state (RFC 9207); None where it is not known.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
 
     state: str | None
     scopes: list[str] | None
@@ -125,6 +127,7 @@ class AuthorizationParams(BaseModel):
     redirect_uri: AnyUrl
     redirect_uri_provided_explicitly: bool
     resource: str | None = None
+    issuer: str | None = None
 
 
 class IdentityAssertionParams(BaseModel):
@@ -206,6 +209,10 @@ class TokenError(Exception):
     error_description: str | None = None
 
 
+class VerifierUnavailable(Exception):
+    """A verifier cannot decide at the moment: what it asks does not answer. The request is refused with 503."""
+
+
 class TokenVerifier(Protocol):
     """Decides which tokens are good."""
 
@@ -214,6 +221,10 @@ class TokenVerifier(Protocol):
 
         Args:
             token: What stood in the `Authorization` header.
+
+        Raises:
+            VerifierUnavailable: It cannot be decided at the moment. Whatever else it raises refuses the request with
+                500.
         """
         ...
 

@@ -1,8 +1,11 @@
 """What protects a server, as its author says it."""
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, model_validator
+from typing_extensions import Self
 
-__all__ = ["AuthSettings", "ClientRegistrationOptions", "RevocationOptions"]
+from mcp.protocol.dpop import PROOF_ALGORITHMS
+
+__all__ = ["AuthSettings", "ClientRegistrationOptions", "DPoPSettings", "RevocationOptions"]
 
 
 class ClientRegistrationOptions(BaseModel):
@@ -35,6 +38,29 @@ class RevocationOptions(BaseModel):
     enabled: bool = False
 
 
+class DPoPSettings(BaseModel):
+    """How tokens are treated that are bound to a client's key. RFC 9449.
+
+    Attributes:
+        required: Whether tokens that are bound to no key are refused.
+        algorithms: What proofs may be signed with.
+        max_age_seconds: How old, or how far ahead of this server's clock, a proof may be.
+        require_nonce: Whether every proof must repeat a nonce of the server's.
+        nonce_secret: What nonces are made with, at least 32 bytes: the same in all processes that serve a client. None
+            for one of each process's own.
+        nonce_lifetime_seconds: How long a nonce is good.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    required: bool = False
+    algorithms: list[str] = list(PROOF_ALGORITHMS)
+    max_age_seconds: float = 60
+    require_nonce: bool = False
+    nonce_secret: str | None = Field(default=None, repr=False)
+    nonce_lifetime_seconds: float = 300
+
+
 class AuthSettings(BaseModel):
     """How a server is protected: the public face of a resource server.
 
@@ -47,7 +73,11 @@ class AuthSettings(BaseModel):
         identity_assertion_enabled: Whether `/token` takes the assertions of an identity provider (RFC 7523).
         resource_server_url: The public URL of the MCP endpoint: what tokens are for, and where clients discover how
             to get one. None publishes nothing of the kind.
-        validate_token_resource: Whether a token that was issued for another resource is refused.
+        validate_token_resource: Whether a token must have been issued for this resource (RFC 8707). Left out, a token
+            that names another resource is refused, and one that names none is let in; True lets in only those that
+            name this one, and False looks at none.
+        dpop: How tokens are treated that are bound to a client's key, and that clients are told of it. Left out, such
+            tokens still need a proof, by the defaults, but nobody is told.
     """
 
     model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
@@ -60,3 +90,11 @@ class AuthSettings(BaseModel):
     identity_assertion_enabled: bool = False
     resource_server_url: AnyHttpUrl | None = Field(...)
     validate_token_resource: bool | None = None
+    dpop: DPoPSettings | None = None
+
+    @model_validator(mode="after")
+    def check_resource_is_known(self) -> Self:
+        """Refuses to compare tokens with a resource that nobody has named."""
+        if self.validate_token_resource and self.resource_server_url is None:
+            raise ValueError("validate_token_resource requires resource_server_url")
+        return self

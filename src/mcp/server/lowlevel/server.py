@@ -27,6 +27,7 @@ from mcp.server.list_changes import ListChanges
 from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.runtime import ServerRuntime
+from mcp.server.tool_scopes import NO_SCOPES, ToolScopes
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.types.methods import METHODS
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from mcp.engine.streams import ReadStream, WriteStream
+    from mcp.server.auth.provider import OAuthAuthorizationServerProvider, TokenVerifier
+    from mcp.server.auth.settings import AuthSettings
     from mcp.server.streamable_http import EventStore
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
@@ -134,6 +137,11 @@ class Server(Generic[LifespanResultT]):
         on_roots_list_changed: Takes `notifications/roots/list_changed` (handshake revisions; deprecated).
         on_progress: Takes `notifications/progress` from clients (handshake revisions; deprecated).
 
+    Attributes:
+        tool_scopes: The scopes that a call of a tool needs, by the tool's name. Over HTTP, a call whose token lacks one
+            is refused before any handler runs. It is read when serving starts, and a dict may change afterwards. What
+            is listed to whom is for the handlers to decide.
+
     Raises:
         ValueError: `cache_hints` names a method whose results are not cacheable.
         TypeError: `cache_hints` holds something that is not a `CacheHint`, or `get_tool_input_schema` is no plain
@@ -200,6 +208,7 @@ class Server(Generic[LifespanResultT]):
         self.notification_options = NotificationOptions()
         self.list_changes: ListChanges | None = None
         self.prepare: Callable[[], None] | None = None
+        self.tool_scopes: ToolScopes = NO_SCOPES
         self._session_manager: StreamableHTTPSessionManager | None = None
         self._requests: dict[str, HandlerEntry[LifespanResultT]] = {}
         self._notifications: dict[str, HandlerEntry[LifespanResultT]] = {}
@@ -427,9 +436,9 @@ class Server(Generic[LifespanResultT]):
         max_sessions: int | None = 10000,
         transport_security: TransportSecuritySettings | None = None,
         host: str = "127.0.0.1",
-        auth: Any = None,
-        token_verifier: Any = None,
-        auth_server_provider: Any = None,
+        auth: AuthSettings | None = None,
+        token_verifier: TokenVerifier | None = None,
+        auth_server_provider: OAuthAuthorizationServerProvider[Any, Any, Any] | None = None,
         custom_starlette_routes: list[Route] | None = None,
         debug: bool = False,
     ) -> Starlette:
@@ -450,23 +459,26 @@ class Server(Generic[LifespanResultT]):
             transport_security: Which `Host` and `Origin` headers are let in.
             host: The address that the application will be served on. On a loopback address, and without
                 `transport_security`, only loopback hosts and origins are let in.
-            auth: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
-            token_verifier: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
-            auth_server_provider: Protects the endpoint. Not built yet: raises, rather than serve unprotected.
-            custom_starlette_routes: More routes for the application.
+            auth: How the endpoint is protected; None leaves it open.
+            token_verifier: Decides which tokens are good; goes with `auth`.
+            auth_server_provider: An authorization server that becomes part of the application; goes with `auth`. Its
+                tokens are good, unless a `token_verifier` decides.
+            custom_starlette_routes: More routes for the application. They are not protected.
             debug: Starlette's debug mode.
 
         Raises:
-            NotImplementedError: An argument asks for something that is not built yet.
+            ValueError: The path does not begin with a slash; one of what protects the endpoint is given without what
+                it needs; or a tool needs scopes, and nothing protects the endpoint.
+            TypeError: What protects the endpoint is of a wrong type.
         """
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager, build_app, refuse_unbuilt
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager, build_app
         from mcp.server.transport_security import settings_for_host
 
-        refuse_unbuilt(
-            auth=auth,
-            token_verifier=token_verifier,
-            auth_server_provider=auth_server_provider,
-        )
+        protection = None
+        if auth is not None or token_verifier is not None or auth_server_provider is not None:
+            from mcp.server.auth.protection import protection as protection_of
+
+            protection = protection_of(auth, token_verifier, auth_server_provider)
         self._session_manager = StreamableHTTPSessionManager(
             self,
             event_store=event_store,
@@ -478,7 +490,9 @@ class Server(Generic[LifespanResultT]):
             session_idle_timeout=session_idle_timeout,
             max_sessions=max_sessions,
         )
-        return build_app(self._session_manager, streamable_http_path, custom_starlette_routes or [], debug=debug)
+        return build_app(
+            self._session_manager, streamable_http_path, custom_starlette_routes or [], protection, debug=debug
+        )
 
     @property
     def session_manager(self) -> StreamableHTTPSessionManager:

@@ -21,14 +21,16 @@ from mcp.server.mcpserver.exceptions import (
     UnexpectedResourceError,
     UnexpectedToolError,
 )
+from mcp.server.mcpserver.granted_tools import GrantedTools, granted_result
 from mcp.server.mcpserver.listings import Listing, prompt_entry, resource_entry, template_entry, tool_entry
 from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.templates import ResourceTemplate
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.mcpserver.tools.tool_manager import ToolManager
+from mcp.server.tool_scopes import granted_scopes, missing_scopes
 from mcp.shared.exceptions import MCPError
-from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.server import MCPServer
@@ -62,11 +64,13 @@ class Handlers:
         self._changes = changes
         tools, prompts, resources = server.managers
         self._tool_manager = tools
+        self._scopes = tools.scopes
         self._tools = Listing(
             tools.registered,
             Tool.edits,
             lambda items: types.ListToolsResult(tools=_entries("tool", tool_entry, items)),
         )
+        self._granted_tools = GrantedTools(tools, lambda items: _entries("tool", tool_entry, items))
         self._resources = Listing(
             resources.registered,
             Resource.edits,
@@ -96,10 +100,14 @@ class Handlers:
         return method in vars(server) or getattr(type(server), method) is not self._own[method]
 
     async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
-        """Answers `tools/list`."""
+        """Answers `tools/list`. Who lacks the scope of a tool is not told of it."""
+        granted = granted_scopes(ctx.request) if self._scopes else None
         if self._overrides("list_tools"):
-            return types.ListToolsResult(tools=await self._server.list_tools())
-        return _kept(self._tools.current())
+            listed = await self._server.list_tools()
+            if granted is None:
+                return types.ListToolsResult(tools=listed)
+            return granted_result([tool for tool in listed if not missing_scopes(self._scopes, tool.name, granted)])
+        return _kept(self._tools.current() if granted is None else self._granted_tools.current(granted))
 
     async def list_resources(self, ctx: _Request, params: _Pages) -> types.ListResourcesResult:
         """Answers `resources/list`."""
@@ -136,6 +144,8 @@ class Handlers:
         self, ctx: _Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answers `tools/call`. What a tool raises is a result that says so, unless it is an `MCPError`."""
+        if self._scopes:
+            self._check_scopes(ctx, params.name)
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
             try:
@@ -150,7 +160,7 @@ class Handlers:
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answers `tools/call` where nobody but the client sees the result, which may be JSON text already."""
         tool = self._tool_called_directly(params.name)
-        if tool is None:
+        if tool is None or self._scopes:
             return await self.call_tool(ctx, params)
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
@@ -160,6 +170,13 @@ class Handlers:
                 raise
             except Exception as failure:
                 return _failed(params.name, failure)
+
+    def _check_scopes(self, ctx: _Request, tool: str) -> None:
+        """Refuses a call that nobody has refused before: middleware may have made another one of it."""
+        granted = granted_scopes(ctx.request)
+        missing = granted is not None and missing_scopes(self._scopes, tool, granted)
+        if missing:
+            raise MCPError(INVALID_REQUEST, f"The tool {tool!r} needs the scope {' '.join(missing)}")
 
     async def read_resource(
         self, ctx: _Request, params: types.ReadResourceRequestParams

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -86,6 +86,8 @@ class Registration:
         icons: list[types.Icon] | None = None,
         meta: dict[str, Any] | None = None,
         structured_output: bool | None = None,
+        *,
+        scopes: Iterable[str] | None = None,
     ) -> None:
         """Registers a function as a tool. Clients that are connected are told.
 
@@ -99,10 +101,15 @@ class Registration:
             meta: Its `_meta`.
             structured_output: True demands a return type that makes structured content, False makes none; None makes
                 it wherever the return type allows it.
+            scopes: What an access token must be good for, over HTTP: whoever lacks one of them is not told of the tool,
+                and a call is refused with a challenge that names them. In memory and over stdio there is no
+                authorization.
 
         Raises:
             InvalidSignature: The function cannot be a tool as it is. The text says what to change.
-            ValueError: A lambda has no name, or the name is taken and that is to be refused.
+            ValueError: A lambda has no name, the name is taken and that is to be refused, or what `scopes` holds is
+                none.
+            TypeError: `scopes` is no list of texts.
         """
         self._tool_manager.add_tool(
             fn,
@@ -114,6 +121,7 @@ class Registration:
             meta=meta,
             structured_output=structured_output,
             unknown_arguments=self._unknown_arguments,
+            scopes=scopes,
         )
 
     def remove_tool(self, name: str) -> None:
@@ -133,17 +141,21 @@ class Registration:
         icons: list[types.Icon] | None = None,
         meta: dict[str, Any] | None = None,
         structured_output: bool | None = None,
+        *,
+        scopes: Iterable[str] | None = None,
     ) -> Callable[[CallableT], CallableT]:
         """Registers the decorated function as a tool; the arguments are those of `add_tool`.
 
         Raises:
-            TypeError: The parentheses were forgotten.
+            TypeError: The parentheses were forgotten, or an argument is wrong.
             InvalidSignature: The function cannot be a tool as it is.
         """
         _check_called("tool", name, "@tool()")
 
         def register(fn: CallableT) -> CallableT:
-            self.add_tool(fn, name, title, description, annotations, icons, meta, structured_output)
+            # A subclass may have an `add_tool` from before there were scopes.
+            more = {} if scopes is None else {"scopes": scopes}
+            self.add_tool(fn, name, title, description, annotations, icons, meta, structured_output, **more)
             return fn
 
         return register

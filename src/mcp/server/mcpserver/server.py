@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from pydantic import AnyUrl
 
     from mcp import types
+    from mcp.server.auth.provider import OAuthAuthorizationServerProvider, TokenVerifier
+    from mcp.server.auth.settings import AuthSettings
     from mcp.server.caching import CacheableMethod, CacheHint
     from mcp.server.context import ServerMiddleware
     from mcp.server.extension import Extension
@@ -75,8 +77,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         website_url: Where to read more.
         icons: Images to show beside it.
         version: Its version.
-        auth_server_provider: Not built yet: raises, rather than serve unprotected.
-        token_verifier: Not built yet: raises, rather than serve unprotected.
+        auth_server_provider: An authorization server that becomes part of this one; goes with `auth`.
+        token_verifier: Decides which tokens are good, over HTTP; goes with `auth`.
         tools: Tools to begin with.
         resources: Resources to begin with.
         extensions: What is added under identifiers that clients are told of: tools, resources, methods. Of those that
@@ -89,7 +91,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         dependencies: What `mcp dev` and `mcp install` install besides.
         lifespan: Entered with the server when serving starts, left when it ends; what it yields is
             `ctx.request_context.lifespan_context`.
-        auth: Not built yet: raises, rather than serve unprotected.
+        auth: How the HTTP endpoints are protected. It needs a `token_verifier` or an `auth_server_provider`, and they
+            need it.
         resource_security: What the values in a resource's URI are checked for.
         request_state_security: How the state of requests in several rounds is sealed. Left out, with a key of this
             process: several processes behind one address need keys that they share.
@@ -105,9 +108,9 @@ class MCPServer(Registration, Serving[LifespanResultT]):
 
     Raises:
         ValueError: `cache_hints` names a method whose results are not cacheable, `on_duplicate` or `unknown_arguments`
-            is none of their words, or two extensions have the same identifier, method, tool or resource.
+            is none of their words, two extensions have the same identifier, method, tool or resource, or what protects
+            the server is not whole.
         TypeError: An argument is of another type, or what an extension declares is. The text says what is expected.
-        NotImplementedError: An argument asks for something that is not built yet.
     """
 
     def __init__(
@@ -119,8 +122,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         website_url: str | None = None,
         icons: list[types.Icon] | None = None,
         version: str = "",
-        auth_server_provider: Any = None,
-        token_verifier: Any = None,
+        auth_server_provider: OAuthAuthorizationServerProvider[Any, Any, Any] | None = None,
+        token_verifier: TokenVerifier | None = None,
         *,
         tools: list[Tool] | None = None,
         resources: list[Resource] | None = None,
@@ -132,7 +135,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         warn_on_duplicate_prompts: bool = True,
         dependencies: list[str] | None = None,
         lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[LifespanResultT]] | None = None,
-        auth: Any = None,
+        auth: AuthSettings | None = None,
         resource_security: ResourceSecurity = DEFAULT_RESOURCE_SECURITY,
         request_state_security: RequestStateSecurity | None = None,
         cache_hints: Mapping[CacheableMethod, CacheHint] | None = None,
@@ -142,7 +145,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         unknown_arguments: UnknownArguments = "suggest",
         tracing: bool = True,
     ) -> None:
-        _refuse_unbuilt(auth=auth, token_verifier=token_verifier, auth_server_provider=auth_server_provider)
+        if auth is not None or token_verifier is not None or auth_server_provider is not None:
+            auth = _checked_protection(auth, token_verifier, auth_server_provider)
         check_given(
             name=name,
             title=title,
@@ -173,6 +177,8 @@ class MCPServer(Registration, Serving[LifespanResultT]):
             lifespan=lifespan,
             auth=auth,
         )
+        self._token_verifier = token_verifier
+        self._auth_server_provider = auth_server_provider
         self.dependencies = self.settings.dependencies
         self._tool_manager = ToolManager(warn_on_duplicate_tools, tools=tools, on_duplicate=on_duplicate)
         self._resource_manager = ResourceManager(
@@ -220,6 +226,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
         self._lowlevel_server.prepare = self.complete
+        self._lowlevel_server.tool_scopes = self._tool_manager.scopes
         self._lowlevel_server.middleware.extend(middleware or ())
         # Who says which of two shall be it has chosen; nobody else could mean either.
         owners: dict[str, str] | None = {} if on_duplicate in (None, "error") else None
@@ -435,9 +442,10 @@ def _own(owners: dict[str, str] | None, extension: Extension, what: str) -> None
         )
 
 
-def _refuse_unbuilt(**arguments: Any) -> None:
-    asked = [f"{name}=" for name, value in arguments.items() if value is not None]
-    if asked:
-        raise NotImplementedError(
-            f"{', '.join(asked)} is not part of this version of the library yet, and the server does not start without"
-        )
+def _checked_protection(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings:
+    from mcp.server.auth.protection import check_arguments
+
+    settings = check_arguments(auth, token_verifier, auth_server_provider)
+    if token_verifier is not None and auth_server_provider is not None:
+        raise ValueError("Cannot specify both auth_server_provider and token_verifier")
+    return settings

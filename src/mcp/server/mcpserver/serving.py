@@ -16,14 +16,18 @@ import anyio
 
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.mcpserver.utilities.logging import configure_logging
+from mcp.server.tool_scopes import check_protected
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.routing import Route
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from mcp.server.auth.protection import Protection
+    from mcp.server.auth.provider import OAuthAuthorizationServerProvider, TokenVerifier
     from mcp.server.lowlevel.server import Server
     from mcp.server.mcpserver.settings import Settings
+    from mcp.server.mcpserver.tools.tool_manager import ToolManager
     from mcp.server.runtime import ServerRuntime
     from mcp.server.streamable_http import EventStore
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -57,7 +61,10 @@ class Serving(Generic[LifespanResultT]):
     """The part of an `MCPServer` that serves."""
 
     settings: Settings[LifespanResultT]
+    _token_verifier: TokenVerifier | None
+    _auth_server_provider: OAuthAuthorizationServerProvider[Any, Any, Any] | None
     _lowlevel_server: Server[LifespanResultT]
+    _tool_manager: ToolManager
     _custom_starlette_routes: list[Route]
 
     def complete(self) -> None:
@@ -251,7 +258,7 @@ class Serving(Generic[LifespanResultT]):
                 `transport_security`, only loopback hosts and origins are let in.
 
         Raises:
-            ValueError: A path does not begin with a slash.
+            ValueError: A path does not begin with a slash, or a tool needs scopes and nothing protects the server.
         """
         from starlette.applications import Starlette
         from starlette.routing import Mount, Route
@@ -267,12 +274,22 @@ class Serving(Generic[LifespanResultT]):
             security_settings=transport_security or settings_for_host(host),
             max_request_body_size=max_request_body_size,
         )
-        events = Route(sse_path, endpoint=_Events(self._lowlevel_server, transport), methods=["GET"])
-        messages = Mount(message_path, app=transport.handle_post_message)
-        routes = [events, messages, *self._custom_starlette_routes]
+        protection = self._protection()
+        scopes = transport.tool_scopes = self._tool_manager.scopes
+        if protection is None:
+            check_protected(scopes)
+        protect = _unprotected if protection is None else protection.endpoint
+        events = Route(sse_path, endpoint=protect(_Events(self._lowlevel_server, transport)), methods=["GET"])
+        messages = Mount(message_path, app=protect(transport.handle_post_message))
+        before = [] if protection is None else protection.authorization_server_routes()
+        after = [] if protection is None else protection.resource_routes()
+        routes = [*before, events, messages, *after, *self._custom_starlette_routes]
 
         @asynccontextmanager
         async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
+            if protection is None:
+                # Of tools that were registered since as well.
+                check_protected(scopes)
             self.complete()
             yield
 
@@ -310,7 +327,7 @@ class Serving(Generic[LifespanResultT]):
                 `transport_security`, only loopback hosts and origins are let in.
 
         Raises:
-            ValueError: A path does not begin with a slash.
+            ValueError: A path does not begin with a slash, or a tool needs scopes and nothing protects the server.
         """
         return self._lowlevel_server.streamable_http_app(
             streamable_http_path=streamable_http_path,
@@ -323,9 +340,20 @@ class Serving(Generic[LifespanResultT]):
             max_sessions=max_sessions,
             transport_security=transport_security,
             host=host,
+            auth=self.settings.auth,
+            token_verifier=self._token_verifier,
+            auth_server_provider=self._auth_server_provider,
             custom_starlette_routes=self._custom_starlette_routes,
             debug=self.settings.debug,
         )
+
+    def _protection(self) -> Protection | None:
+        auth, verifier, provider = self.settings.auth, self._token_verifier, self._auth_server_provider
+        if auth is None and verifier is None and provider is None:
+            return None
+        from mcp.server.auth.protection import protection
+
+        return protection(auth, verifier, provider)
 
     @property
     def session_manager(self) -> StreamableHTTPSessionManager:
@@ -341,6 +369,10 @@ class Serving(Generic[LifespanResultT]):
         """Enters the lifespan, and yields what serves clients in this process."""
         async with self._lowlevel_server.in_process() as runtime:
             yield runtime
+
+
+def _unprotected(app: ASGIApp) -> ASGIApp:
+    return app
 
 
 class _Events:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from mcp.server.lowlevel.server import LifespanResultT
+
+if TYPE_CHECKING:
+    from mcp.server.auth.settings import AuthSettings
 
 __all__ = ["LogLevel", "Settings"]
 
@@ -24,7 +27,7 @@ class Settings(BaseModel, Generic[LifespanResultT]):
         warn_on_duplicate_prompts: Whether a warning is logged when the name of a prompt is taken.
         dependencies: What `mcp dev` and `mcp install` install besides.
         lifespan: What is entered when serving starts. It is read at construction.
-        auth: How the HTTP endpoints are protected.
+        auth: How the HTTP endpoints are protected; None where they are not.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
@@ -36,4 +39,8 @@ class Settings(BaseModel, Generic[LifespanResultT]):
     warn_on_duplicate_prompts: bool
     dependencies: list[str]
     lifespan: Callable[[Any], AbstractAsyncContextManager[LifespanResultT]] | None
-    auth: Any
+    if TYPE_CHECKING:
+        auth: AuthSettings | None
+    else:
+        # Few servers are protected, and the others need not load what that takes.
+        auth: Any

@@ -1,7 +1,7 @@
 """One tool: a typed function, and what clients are told of it."""
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +22,7 @@ from mcp.server.mcpserver.resolve import (
 )
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
+from mcp.server.tool_scopes import check_scopes
 from mcp.shared.exceptions import MCPError
 from mcp.shared.tool_name_validation import validate_and_warn_tool_name
 from mcp.types.base import Icon
@@ -56,6 +57,7 @@ class Tool(LateModel):
         annotations: How it behaves, as hints.
         icons: Images to show beside it.
         meta: Its `_meta`.
+        scopes: What an access token must be good for to call it and to see it, over HTTP. It cannot be changed.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
@@ -77,6 +79,7 @@ class Tool(LateModel):
     annotations: ToolAnnotations | None = None
     icons: list[Icon] | None = None
     meta: dict[str, Any] | None = None
+    scopes: tuple[str, ...] = Field(default=(), frozen=True)
 
     def _worked_out(self) -> dict[str, Any]:
         schema = self.fn_metadata.input_schema
@@ -119,6 +122,7 @@ class Tool(LateModel):
         meta: dict[str, Any] | None = None,
         structured_output: bool | None = None,
         unknown_arguments: "UnknownArguments" = "suggest",
+        scopes: Iterable[str] | None = None,
     ) -> "Tool":
         """A tool that calls a function.
 
@@ -134,10 +138,12 @@ class Tool(LateModel):
             structured_output: True demands a return type that makes structured content, False makes none; None makes
                 it wherever the return type allows it.
             unknown_arguments: "suggest" refuses an argument that looks like a slip, "refuse" every unknown one.
+            scopes: What an access token must be good for to call it and to see it, over HTTP.
 
         Raises:
             InvalidSignature: The function cannot be a tool as it is. The text says what to change.
-            ValueError: It is a lambda, and `name` is left out.
+            ValueError: It is a lambda, and `name` is left out; or what `scopes` holds is none.
+            TypeError: `scopes` is no list of texts.
         """
         name = name_for(fn, name)
         validate_and_warn_tool_name(name)
@@ -160,6 +166,7 @@ class Tool(LateModel):
             annotations=annotations,
             icons=icons,
             meta=meta,
+            scopes=() if scopes is None else check_scopes(scopes, f"scopes= of the tool {name!r}"),
         )
         if metadata.is_read:
             # The types are more than names, so there may be something wrong with what they say of headers.

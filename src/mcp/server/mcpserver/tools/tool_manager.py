@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver.duplicates import DuplicatePolicy
@@ -33,6 +33,7 @@ class ToolManager(Registry):
         warn_on_duplicate_tools: As given.
         changed: Called after each change.
         is_served: Whether clients can see the tools.
+        scopes: The scopes that tools need, by name; those that need none are not in it.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ToolManager(Registry):
     ) -> None:
         super().__init__(logger, on_duplicate)
         self.warn_on_duplicate_tools = warn_on_duplicate_tools
+        self.scopes: dict[str, tuple[str, ...]] = {}
         self._tools: dict[str, Tool] = {}
         for tool in tools or ():
             self.add(tool)
@@ -73,7 +75,22 @@ class ToolManager(Registry):
             ValueError: The name is taken, and that is to be refused.
             InvalidSignature: The server is running, and an annotation of the function names what does not exist.
         """
-        return self._put(self._tools, tool.name, tool, "Tool", self.warn_on_duplicate_tools)
+        name = tool.name
+        if tool.scopes:
+            # Before anybody can call it.
+            self.scopes[name] = tool.scopes
+        try:
+            return self._put(self._tools, name, tool, "Tool", self.warn_on_duplicate_tools)
+        finally:
+            self._note_scopes(name)
+
+    def _note_scopes(self, name: str) -> None:
+        with self._lock:
+            tool = self._tools.get(name)
+            if tool is not None and tool.scopes:
+                self.scopes[name] = tool.scopes
+            else:
+                self.scopes.pop(name, None)
 
     def add_tool(
         self,
@@ -86,6 +103,7 @@ class ToolManager(Registry):
         meta: dict[str, Any] | None = None,
         structured_output: bool | None = None,
         unknown_arguments: UnknownArguments = "suggest",
+        scopes: Iterable[str] | None = None,
     ) -> Tool:
         """Adds a function as a tool; the arguments are those of `Tool.from_function`.
 
@@ -94,7 +112,7 @@ class ToolManager(Registry):
 
         Raises:
             InvalidSignature: The function cannot be a tool as it is.
-            ValueError: The name is taken, and that is to be refused; or a lambda has none.
+            ValueError: The name is taken, and that is to be refused; a lambda has none; or what `scopes` holds is none.
         """
         tool = Tool.from_function(
             fn,
@@ -106,6 +124,7 @@ class ToolManager(Registry):
             meta=meta,
             structured_output=structured_output,
             unknown_arguments=unknown_arguments,
+            scopes=scopes,
         )
         return self.add(tool)
 
@@ -117,6 +136,7 @@ class ToolManager(Registry):
         """
         if self._tools.pop(name, None) is None:
             raise ToolError(f"Unknown tool: {name}")
+        self._note_scopes(name)
         self.changed()
 
     async def call_tool(

@@ -1,34 +1,10 @@
-"""The names of authorization that programs import before they need any of it. The work itself is not built yet."""
+"""The models of authorization, as a client makes and reads them."""
 
-import httpx2
 import pytest
-from pydantic import AnyUrl, ValidationError
+from pydantic import ValidationError
 
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, TokenStorage
+from mcp.client.auth import AuthorizationCodeResult
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-
-
-class Storage(TokenStorage):
-    """Keeps nothing."""
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        raise NotImplementedError
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return None
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        raise NotImplementedError
-
-
-def test_a_provider_refuses_rather_than_send_requests_without_authorization() -> None:
-    assert issubclass(OAuthClientProvider, httpx2.Auth)
-    metadata = OAuthClientMetadata(redirect_uris=[AnyUrl("http://localhost:3000/callback")])
-    with pytest.raises(NotImplementedError, match="OAuthClientProvider is not built yet"):
-        OAuthClientProvider("https://example.com/mcp", metadata, Storage())
 
 
 def test_a_token_type_may_be_in_any_case() -> None:

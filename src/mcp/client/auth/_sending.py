@@ -1,0 +1,300 @@
+"""How the requests of a flow are sent: by the user's own HTTP client, within bounds, and following no redirect away.
+
+`httpx2` drives an `Auth` as a generator: what it yields is sent with the client's proxies, certificates, hooks and
+transport, and the response comes back as the value of the `yield`. Steps are written that way too. A step that yields
+another step has it done first:
+
+    async def _flow(self, request: httpx2.Request) -> Steps:
+        yield self._discover()
+        response = yield create_token_request()
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, Literal, cast
+
+import anyio
+import httpx2
+
+from mcp.client.auth._places import origin_of, same_origin
+from mcp.client.auth.exceptions import OAuthFlowError
+
+__all__ = [
+    "MAX_BODY",
+    "STEP_SECONDS",
+    "RedirectAwareAuth",
+    "Steps",
+    "drive",
+    "read_answer",
+    "redirect_note",
+    "shorten_body",
+]
+
+Steps = AsyncGenerator["httpx2.Request | AsyncGenerator[Any, httpx2.Response]", httpx2.Response]
+"""Part of a flow: yields requests to be sent, and steps to be done before it goes on."""
+
+MAX_BODY: Final = 256 * 1024
+"""The most bytes of a response in a flow that are read. Metadata and tokens are far smaller."""
+
+STEP_SECONDS: Final = 10.0
+"""Seconds that connecting, sending, waiting for an answer, and reading it may each take."""
+
+_TIMEOUTS: Final = httpx2.Timeout(STEP_SECONDS).as_dict()
+_MAX_REDIRECTS: Final = 5
+_REFUSAL_SIZE: Final = 64 * 1024
+_REFUSAL_SECONDS: Final = 2.0
+
+
+class RedirectAwareAuth(httpx2.Auth):
+    """An `Auth` whose own requests stay where they are sent, whatever the client does about redirects."""
+
+    requires_response_body = True
+
+    def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Sends a request with authorization; `httpx2` calls it."""
+        return drive(request, self._auth_flow(request))
+
+    def sync_auth_flow(self, request: httpx2.Request) -> Any:
+        """Raises: authorization waits for users and storages.
+
+        Raises:
+            RuntimeError: Always.
+        """
+        raise RuntimeError(f"{type(self).__name__} needs an httpx2.AsyncClient: it cannot be used with httpx2.Client")
+
+    def _auth_flow(self, request: httpx2.Request) -> Steps:
+        """The steps that send a request. It is itself yielded by one of them."""
+        raise NotImplementedError
+
+
+async def drive(main: httpx2.Request, steps: Steps) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+    """Goes through steps and the steps within them.
+
+    Args:
+        main: The request that all is about: it is sent as it is. Any other is bounded in time and size, and follows no
+            redirect to another origin.
+        steps: What to do.
+
+    Raises:
+        OAuthFlowError: A step raises it, or an answer is too large, too slow, or redirects elsewhere.
+    """
+    stack = _Stack(steps)
+    response: httpx2.Response | None = None
+    try:
+        while (request := await stack.next_request(response)) is not None:
+            if request is main:
+                response = yield request
+                continue
+            for _ in range(_MAX_REDIRECTS):
+                response = yield _bounded(request)
+                target = _redirect_within(request, response)
+                await read_answer(request, response)
+                if target is None:
+                    break
+                request = httpx2.Request("GET", target, headers=_portable(request.headers))
+    finally:
+        await stack.aclose()
+
+
+class _Stack:
+    """Steps that are under way: each waits for the one above it."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = [steps]
+
+    async def next_request(self, response: httpx2.Response | None) -> httpx2.Request | None:
+        """Goes on to the next request; None at the end.
+
+        Args:
+            response: The answer to the one before.
+
+        Raises:
+            Exception: What a step raises, and the steps below it let through.
+        """
+        failure: Exception | None = None
+        while self._steps:
+            try:
+                wanted = await _resume(self._steps[-1], response, failure)
+            except StopAsyncIteration:
+                self._steps.pop()
+                failure = None
+            except Exception as error:
+                self._steps.pop()
+                failure = error
+            else:
+                if isinstance(wanted, httpx2.Request):
+                    return wanted
+                self._steps.append(wanted)
+                failure = None
+            response = None
+        if failure is not None:
+            raise failure
+        return None
+
+    async def aclose(self) -> None:
+        """Ends what is under way, from the top."""
+        while self._steps:
+            await self._steps.pop().aclose()
+
+
+async def _resume(step: Steps, response: httpx2.Response | None, failure: Exception | None) -> Any:
+    if failure is not None:
+        return await step.athrow(failure)
+    # A step that has not begun, or waited for another step, gets None.
+    return await step.asend(cast("httpx2.Response", response))
+
+
+def redirect_note(response: httpx2.Response) -> str:
+    """What to add to the text of an error about a response that is a redirect; nothing for any other."""
+    if not response.has_redirect_location:
+        return ""
+    with suppress(httpx2.InvalidURL, RuntimeError):
+        target = response.request.url.join(response.headers["location"])
+        return f" (it redirects to {origin_of(target)}{target.path}, and is not followed)"
+    return " (it redirects to something that is no URL)"
+
+
+async def shorten_body(response: httpx2.Response) -> None:
+    """Reads the start of the body of a refusal, before the HTTP client reads all of it to send the request again."""
+    with suppress(httpx2.DecodingError):
+        await _read_start(response, _REFUSAL_SIZE, _REFUSAL_SECONDS)
+
+
+async def _read_start(
+    response: httpx2.Response, limit: int, seconds: float
+) -> Literal["complete", "too large", "too slow"]:
+    """Reads a body as far as it may go, and closes its connection if that is not to the end.
+
+    Args:
+        response: Its body is what was read, after this.
+        limit: The most bytes to read, and a chunk more.
+        seconds: The most time to take.
+
+    Returns:
+        How far it came.
+
+    Raises:
+        httpx2.HTTPError: The connection broke, or the body cannot be unpacked.
+    """
+    stream = response.stream
+    if response.is_closed or not isinstance(stream, httpx2.AsyncByteStream):
+        return "too large" if len(await response.aread()) > limit else "complete"
+    body = bytearray()
+    chunks = stream.__aiter__()
+    try:
+        with anyio.move_on_after(seconds) as timer:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit:
+                    break
+    except httpx2.RequestError as failure:
+        failure.request = response.request
+        raise
+    finally:
+        # Closing the iterator would leave those inside it to the garbage collector. A cancelled read ends them all.
+        with suppress(httpx2.HTTPError), anyio.CancelScope(shield=True) as scope:
+            scope.cancel()
+            async for _ in chunks:
+                pass
+        with anyio.CancelScope(shield=True):
+            await stream.aclose()
+    response.stream = httpx2.ByteStream(bytes(body))
+    unpacked = await response.aread()
+    if timer.cancelled_caught:
+        return "too slow"
+    return "too large" if max(len(body), len(unpacked)) > limit else "complete"
+
+
+class _Once(httpx2.AsyncByteStream):
+    """A body that is sent once: a secret in it follows no redirect, whichever transport the client has."""
+
+    def __init__(self, body: bytes, url: httpx2.URL) -> None:
+        self._body: bytes | None = body
+        self._url = url
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        body, self._body = self._body, None
+        if body is None:
+            raise OAuthFlowError(f"{self._url} redirects a request with credentials: expected an answer")
+        yield body
+
+
+class _RedirectGuard:
+    """Refuses a redirect the moment it arrives, before an HTTP client that follows redirects can follow it.
+
+    It is what `httpx2` calls a trace: told of what happens on the connection, and it can raise there. A redirect keeps
+    the extensions of its request, so the guard is there for the whole way.
+    """
+
+    def __init__(self, request: httpx2.Request) -> None:
+        self._request = request
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        if not event.endswith(".receive_response_headers.complete"):
+            return
+        # HTTP/1.1: version, status, reason, headers, ...; HTTP/2: status, headers.
+        parts: tuple[Any, ...] = info["return_value"]
+        status, headers = (parts[1], parts[3]) if isinstance(parts[0], bytes) else parts[:2]
+        response = httpx2.Response(status, headers=headers, request=self._request)
+        _redirect_within(self._request, response)
+
+
+def _bounded(request: httpx2.Request) -> httpx2.Request:
+    """Sets the bounds of a request that belongs to a flow."""
+    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": _RedirectGuard(request)}
+    # What is read is counted as it arrives, and should not grow when it is unpacked.
+    request.headers["Accept-Encoding"] = "identity"
+    if request.method != "GET":
+        request.stream = _Once(request.content, request.url)
+    return request
+
+
+def _portable(headers: httpx2.Headers) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name != "host"}
+
+
+def _redirect_within(request: httpx2.Request, response: httpx2.Response) -> httpx2.URL | None:
+    """Where a response redirects to, within the origin; None if it does not redirect.
+
+    Raises:
+        OAuthFlowError: It redirects to another origin, or what it redirects is no GET.
+    """
+    if not response.has_redirect_location:
+        return None
+    try:
+        target = request.url.join(response.headers["location"])
+    except httpx2.InvalidURL:
+        raise OAuthFlowError(f"{request.url} redirects to something that is no URL") from None
+    if request.method != "GET":
+        raise OAuthFlowError(f"{request.url} redirects a request with credentials: expected an answer")
+    if not same_origin(target, request.url):
+        raise OAuthFlowError(f"{request.url} redirects to {origin_of(target)}, another origin: it is not followed")
+    return target
+
+
+async def read_answer(request: httpx2.Request, response: httpx2.Response) -> None:
+    """Reads the body of a response to a request of a flow.
+
+    Raises:
+        OAuthFlowError: It is too large, takes too long, is damaged, or comes from another origin.
+    """
+    _check_source(request, response)
+    try:
+        outcome = await _read_start(response, MAX_BODY, STEP_SECONDS)
+    except httpx2.DecodingError:
+        raise OAuthFlowError(f"The answer of {request.url} cannot be unpacked") from None
+    if outcome == "too slow":
+        raise OAuthFlowError(f"The answer of {request.url} did not end within {STEP_SECONDS:g} seconds")
+    if outcome == "too large":
+        text = f"The answer of {request.url} is larger than {MAX_BODY} bytes: expected a short JSON document"
+        raise OAuthFlowError(text)
+
+
+def _check_source(request: httpx2.Request, response: httpx2.Response) -> None:
+    """A transport that is no network connection has no guard."""
+    try:
+        source = response.url
+    except RuntimeError:
+        return
+    if not same_origin(source, request.url):
+        raise OAuthFlowError(f"{request.url} redirected to {origin_of(source)}, another origin: its answer is not used")

@@ -1,0 +1,1 @@
+"""Providers for clients without a user at hand."""

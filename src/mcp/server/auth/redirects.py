@@ -1,0 +1,99 @@
+"""Where an authorization server may send a user's browser, and where it must not.
+
+Specification: basic/authorization/security-considerations under "Communication Security" and "Open Redirection".
+RFC 6749, section 3.1.2; RFC 8252, sections 7 and 8.4; OpenID Connect Dynamic Client Registration, section 2.
+"""
+
+import re
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AnyUrl
+
+__all__ = ["is_answer_at", "redirect_uri_problem", "registration_problem", "same_uri"]
+
+ApplicationType = Literal["web", "native"]
+
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "::1", "localhost")
+
+# Browsers and systems act on these by themselves, so no program of the user's own can be behind them.
+_UNSAFE_SCHEME: Final = re.compile(
+    "about|blob|chrome|content|data|file|filesystem|ftp|intent|jar|javascript|mailto|resource|sms|tel|urn|vbscript"
+    "|view-source|ws|wss"
+)
+_UNSAFE_CHARACTER: Final = re.compile(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
+
+
+def redirect_uri_problem(uri: str) -> str | None:
+    """Why a browser must not be sent to a URI, whoever has registered it; None where it may be.
+
+    Args:
+        uri: The URI, as it was written.
+    """
+    if _UNSAFE_CHARACTER.search(uri):
+        return "it must be of the characters of a URI alone"
+    try:
+        parts = urlsplit(uri)
+        host = parts.hostname
+    except ValueError:
+        return "it is not a URI"
+    if not parts.scheme:
+        return "it must be absolute"
+    if _UNSAFE_SCHEME.fullmatch(parts.scheme):
+        return f"its scheme must not be {parts.scheme}"
+    if "#" in uri:
+        return "it must not have a fragment"
+    if "@" in parts.netloc:
+        return "it must not have a user name"
+    if parts.scheme in ("http", "https") and not host:
+        return "it must have a host"
+    return None
+
+
+def registration_problem(uri: str, application_type: ApplicationType) -> str | None:
+    """Why a client may not register a redirect URI; None where it may.
+
+    Args:
+        uri: The URI, as it was written.
+        application_type: What the client says that it is. What runs on the user's machine (`native`) may be reached
+            there, or by a scheme of its own; what runs elsewhere (`web`) by https alone.
+    """
+    problem = redirect_uri_problem(uri)
+    if problem is not None:
+        return problem
+    parts = urlsplit(uri)
+    if parts.scheme == "https":
+        return None
+    if application_type == "web":
+        return "a web application's must be https; one on the user's machine registers as application_type 'native'"
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK_HOSTS:
+        return "it must be https, unless its host is 127.0.0.1, [::1] or localhost"
+    return None
+
+
+def same_uri(one: AnyUrl | str, other: AnyUrl | str) -> bool:
+    """Whether two redirect URIs are the same. An empty path and "/" are, since URL types write one for the other.
+
+    Args:
+        one: A URI.
+        other: Another one.
+    """
+    return _with_path(str(one)) == _with_path(str(other))
+
+
+def _with_path(uri: str) -> str:
+    parts = urlsplit(uri)
+    return parts._replace(path=parts.path or "/").geturl()
+
+
+def is_answer_at(location: str, redirect_uri: AnyUrl) -> bool:
+    """Whether a URL is the answer to an authorization request, rather than a page that asks the user.
+
+    Args:
+        location: Where the user's browser is sent.
+        redirect_uri: Where the client waits for the answer.
+    """
+    sent, awaited = urlsplit(location), urlsplit(str(redirect_uri))
+    if (sent.scheme, sent.netloc, sent.path or "/") != (awaited.scheme, awaited.netloc, awaited.path or "/"):
+        return False
+    return re.search(r"(^|&)(code|error)=", sent.query) is not None

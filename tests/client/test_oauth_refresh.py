@@ -1,0 +1,335 @@
+"""Tokens that end: refreshed before the user is asked, once for all who wait, and in a later process too."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from oauth_peers import (
+    Resource,
+    Storage,
+    User,
+    another_auth_server,
+    client_of,
+    expire,
+    peers,
+    provider,
+)
+from scripted_http_server import Posted, Reply
+
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+pytestmark = pytest.mark.anyio
+
+CALLERS = 50
+
+
+class DocumentedStorage(Storage):
+    """One that was written for the documented fields, and keeps no other."""
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        kept = {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
+        self.tokens = tokens.model_dump_json(include=kept)
+
+
+async def signed_in(
+    resource: Resource, user: User | None = None, storage: Storage | None = None, **options: Any
+) -> OAuthClientProvider:
+    """A provider whose user has signed in, and whose token has ended since."""
+    client = provider(resource, user, storage, **options)
+    async with client_of(client) as http:
+        assert (await http.get(resource.url)).status_code == 200
+    resource.auth.live.clear()
+    expire(client)
+    return client
+
+
+async def all_at_once(client: OAuthClientProvider, url: str) -> list[int | str]:
+    """What each of many callers gets: a status, or the text of an error."""
+    outcomes: list[int | str] = []
+
+    async def call() -> None:
+        try:
+            outcomes.append((await http.get(url)).status_code)
+        except OAuthFlowError as failure:
+            outcomes.append(str(failure))
+
+    async with client_of(client) as http, anyio.create_task_group() as group:
+        for _ in range(CALLERS):
+            group.start_soon(call)
+    assert len(outcomes) == CALLERS
+    return outcomes
+
+
+def refuses(error: str, status: str = "400 Bad Request") -> Callable[[Posted, Reply], Awaitable[None]]:
+    async def handler(request: Posted, reply: Reply) -> None:
+        await reply.json({"error": error}, status)
+
+    return handler
+
+
+async def test_an_ended_token_is_refreshed_before_it_is_refused() -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+        before = len(resource.seen)
+        async with client_of(client) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
+    (form,) = resource.auth.grants("refresh_token")
+    assert form["resource"] == resource.url
+    assert len(resource.seen) == before + 1
+
+
+@pytest.mark.parametrize("known_to_be_ended", [True, False])
+async def test_fifty_callers_with_an_ended_token_send_one_refresh(known_to_be_ended: bool) -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+        if not known_to_be_ended:
+            client.context.token_expiry_time = None
+        assert await all_at_once(client, resource.url) == [200] * CALLERS
+    assert len(resource.auth.grants("refresh_token")) == 1
+    assert len(user.visited) == 1
+
+
+async def test_fifty_callers_whose_refresh_is_refused_send_the_user_to_one_page() -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+        resource.auth.refreshable.clear()
+        assert await all_at_once(client, resource.url) == [200] * CALLERS
+    assert len(resource.auth.grants("refresh_token")) == 1
+    assert len(user.visited) == 2
+
+
+async def test_fifty_callers_whose_user_says_no_are_all_told_after_one_page() -> None:
+    async with peers() as resource:
+        user = User()
+        user.changes["state"] = "of-another-flow"
+        client = provider(resource, user)
+        outcomes = await all_at_once(client, resource.url)
+        assert set(outcomes) == {
+            "The authorization response has another state: expected the one that was sent, and refused it"
+        }
+        assert len(user.visited) == 1
+        user.changes.clear()
+        async with client_of(client) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 2
+
+
+async def test_a_refresh_token_that_is_not_replaced_is_used_again() -> None:
+    async with peers() as resource:
+        client = await signed_in(resource)
+        (first,) = resource.auth.refreshable
+        resource.auth.issues_refresh_tokens = False
+        async with client_of(client) as http:
+            await http.get(resource.url)
+            resource.auth.refreshable[first] = ""
+            expire(client)
+            assert (await http.get(resource.url)).status_code == 200
+    assert [form["refresh_token"] for form in resource.auth.grants("refresh_token")] == [first, first]
+
+
+async def test_a_token_that_is_revoked_before_it_ends_is_refreshed() -> None:
+    async with peers() as resource:
+        user = User()
+        client = provider(resource, user)
+        async with client_of(client) as http:
+            await http.get(resource.url)
+            resource.auth.live.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.grants("refresh_token")) == 1
+    assert len(user.visited) == 1
+
+
+async def test_a_server_that_takes_no_token_is_not_asked_for_ever() -> None:
+    async with peers() as resource:
+        user = User()
+
+        async def refuse(request: Posted, reply: Reply) -> None:
+            await reply.send("401 Unauthorized", b"never", "text/plain")
+
+        client = provider(resource, user)
+        resource.instead["/mcp"] = refuse
+        async with client_of(client) as http:
+            response = await http.get(resource.url)
+            assert (response.status_code, response.text) == (401, "never")
+            assert (await http.get(resource.url)).status_code == 401
+    assert len(user.visited) == 2
+    assert len(resource.auth.grants("refresh_token")) == 1
+
+
+async def test_a_token_endpoint_that_is_out_of_order_does_not_cost_the_user_their_login() -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+        resource.auth.instead["/token"] = refuses("temporarily_unavailable", "503 Service Unavailable")
+        async with client_of(client) as http:
+            with pytest.raises(OAuthTokenError, match="HTTP 503, temporarily_unavailable") as raised:
+                await http.get(resource.url)
+            assert f"No token from {resource.auth.origin}/token" in str(raised.value)
+            resource.auth.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
+
+
+async def test_a_cancelled_flow_leaves_the_way_free_for_the_next() -> None:
+    async with peers() as resource:
+        user, waiting = User(), anyio.Event()
+
+        async def think() -> None:
+            waiting.set()
+            await anyio.sleep_forever()
+
+        user.before = think
+        client = provider(resource, user)
+        async with client_of(client) as http:
+            async with anyio.create_task_group() as group:
+                group.start_soon(http.get, resource.url)
+                await waiting.wait()
+                group.cancel_scope.cancel()
+            user.before = None
+            with anyio.fail_after(20):
+                assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 2
+
+
+async def test_a_cancelled_refresh_leaves_the_way_free_for_the_next() -> None:
+    async with peers() as resource:
+        client = await signed_in(resource)
+        asked = anyio.Event()
+
+        async def never(request: Posted, reply: Reply) -> None:
+            asked.set()
+            await reply.disconnected()
+
+        resource.auth.instead["/token"] = never
+        async with client_of(client) as http:
+            async with anyio.create_task_group() as group:
+                group.start_soon(http.get, resource.url)
+                await asked.wait()
+                group.cancel_scope.cancel()
+            resource.auth.instead.clear()
+            with anyio.fail_after(20):
+                assert (await http.get(resource.url)).status_code == 200
+
+
+async def test_a_later_process_refreshes_before_it_asks_the_user_and_needs_no_discovery() -> None:
+    async with peers() as resource:
+        user, storage = User(), Storage()
+        resource.auth.lifetime = 0
+        await signed_in(resource, user, storage)
+        resource.auth.lifetime = 3600
+        resource.auth.requested.clear()
+        resource.requested.clear()
+        async with client_of(provider(resource, user, storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert resource.auth.requested == ["/token"]
+    assert resource.requested == ["/mcp"]
+    assert len(user.visited) == 1
+    assert resource.auth.grants("refresh_token")[0]["resource"] == resource.url
+
+
+async def test_the_time_that_is_left_is_right_in_a_later_process() -> None:
+    async with peers() as resource:
+        storage = Storage()
+        first = provider(resource, storage=storage)
+        async with client_of(first) as http:
+            await http.get(resource.url)
+        assert storage.tokens is not None
+        # As it is an hour and a bit later: what was issued lived for an hour.
+        stored = json.loads(storage.tokens)
+        storage.tokens = json.dumps(stored | {"expires_at": stored["expires_at"] - 3700})
+        resource.seen.clear()
+        async with client_of(provider(resource, storage=storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.seen) == 1
+    assert stored["access_token"] not in str(resource.seen)
+
+
+async def test_a_storage_that_keeps_only_the_documented_fields_still_saves_the_user_a_login() -> None:
+    async with peers() as resource:
+        user, storage = User(), DocumentedStorage()
+        await signed_in(resource, user, storage)
+        async with client_of(provider(resource, user, storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
+    assert len(resource.auth.grants("refresh_token")) == 1
+
+
+async def test_tokens_that_another_process_has_refreshed_are_taken_from_the_storage() -> None:
+    async with peers() as resource:
+        user, storage = User(), Storage()
+        first = await signed_in(resource, user, storage)
+        second = provider(resource, user, storage)
+        async with client_of(second) as http:
+            expire(second)
+            second.context.current_tokens = None
+            assert (await http.get(resource.url)).status_code == 200
+        async with client_of(first) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.grants("refresh_token")) == 1
+    assert len(user.visited) == 1
+
+
+@pytest.mark.parametrize("storage", [Storage(), DocumentedStorage()])
+async def test_a_refresh_token_goes_to_no_other_authorization_server(storage: Storage) -> None:
+    async with peers() as resource, another_auth_server() as other:
+        user = User()
+        await signed_in(resource, user, storage)
+        resource.changes["authorization_servers"] = [other.origin]
+        resource.auth, first = other, resource.auth
+        async with client_of(provider(resource, user, storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+        assert [form["grant_type"] for form in other.asked_for("/token")] == ["authorization_code"]
+    ours = {*first.clients} | {client["client_secret"] for client in first.clients.values()}
+    assert not any(secret in json.dumps([asked.parameters for asked in other.asked]) for secret in ours)
+
+
+async def test_credentials_that_do_not_say_whose_they_are_get_no_refresh_token_sent_after_a_restart() -> None:
+    async with peers() as resource:
+        user, storage = User(), DocumentedStorage()
+        await storage.set_client_info(OAuthClientInformationFull(client_id="by-hand"))
+        resource.auth.clients["by-hand"] = {}
+        await signed_in(resource, user, storage)
+        async with client_of(provider(resource, user, storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert resource.auth.grants("refresh_token") == []
+    assert len(user.visited) == 2
+
+
+async def test_a_stored_token_that_never_ends_is_used_until_it_is_refused() -> None:
+    async with peers() as resource:
+        resource.auth.lifetime = None
+        storage = Storage()
+        await signed_in(resource, storage=storage)
+        resource.auth.live[json.loads(storage.tokens or "")["access_token"]] = ""
+        async with client_of(provider(resource, storage=storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.asked_for("/token")) == 1
+
+
+async def test_a_storage_that_fails_is_heard_of() -> None:
+    class Broken(Storage):
+        async def set_tokens(self, tokens: OAuthToken) -> None:
+            raise OSError("the disk is full")
+
+    async with peers() as resource, client_of(provider(resource, storage=Broken())) as http:
+        with pytest.raises(OSError, match="the disk is full"):
+            await http.get(resource.url)
+
+
+async def test_a_client_that_is_no_longer_known_is_said_to_be() -> None:
+    async with peers() as resource:
+        client = provider(resource)
+        async with client_of(client) as http:
+            await http.get(resource.url)
+            resource.auth.clients.clear()
+            resource.auth.live.clear()
+            with pytest.raises(OAuthTokenError, match="invalid_client") as raised:
+                await http.get(resource.url)
+    assert raised.value.error == "invalid_client"

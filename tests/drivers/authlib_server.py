@@ -1,4 +1,3 @@
-# pyright: basic
 """An authorization server made with `authlib`, on a loopback socket: somebody else's reading of the same RFCs.
 
 It registers clients (RFC 7591), asks no user, takes codes with PKCE (S256 alone), and refreshes. A test may add grants
@@ -10,21 +9,24 @@ import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl
 
-from authlib.oauth2.rfc6749 import AuthorizationServer, JsonPayload, JsonRequest, OAuth2Error, OAuth2Request
-from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGrant
-from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
-from authlib.oauth2.rfc6750 import BearerTokenGenerator
-from authlib.oauth2.rfc7591 import ClientRegistrationEndpoint
-from authlib.oauth2.rfc7636 import CodeChallenge
-from authlib.oauth2.rfc9207 import IssuerParameter
 from served_app import served
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+# authlib has no types of its own.
+rfc6749: Any = import_module("authlib.oauth2.rfc6749")
+rfc6749_grants: Any = import_module("authlib.oauth2.rfc6749.grants")
+rfc6749_requests: Any = import_module("authlib.oauth2.rfc6749.requests")
+rfc6750: Any = import_module("authlib.oauth2.rfc6750")
+rfc7591: Any = import_module("authlib.oauth2.rfc7591")
+rfc7636: Any = import_module("authlib.oauth2.rfc7636")
+rfc9207: Any = import_module("authlib.oauth2.rfc9207")
 
 __all__ = ["AuthlibServer", "Client", "served_authlib"]
 
@@ -32,14 +34,15 @@ USER = "alice"
 AUTH_METHODS = ["client_secret_basic", "client_secret_post", "none"]
 
 
-class _Asked(OAuth2Request):
+class _Asked(rfc6749.OAuth2Request):
     """A request as authlib reads it."""
 
     def __init__(self, method: str, uri: str, headers: Any, args: dict[str, str], form: dict[str, str]) -> None:
-        super().__init__(method, uri, headers=headers)
+        base: Any = super()
+        base.__init__(method, uri, headers=headers)
         self._args = args
         self._form = form
-        self.payload = BasicOAuth2Payload({**args, **form})
+        self.payload = rfc6749_requests.BasicOAuth2Payload({**args, **form})
 
     @property
     def args(self) -> dict[str, str]:
@@ -50,7 +53,7 @@ class _Asked(OAuth2Request):
         return self._form
 
 
-class _Document(JsonPayload):
+class _Document(rfc6749.JsonPayload):
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data
 
@@ -65,12 +68,12 @@ class Client:
 
     client_id: str
     client_secret: str = ""
-    redirect_uris: list[str] = field(default_factory=list)
+    redirect_uris: list[str] = field(default_factory=list[str])
     scope: str = ""
     grant_types: list[str] = field(default_factory=lambda: ["authorization_code", "refresh_token"])
     token_endpoint_auth_method: str = "client_secret_basic"
-    client_info: dict[str, Any] = field(default_factory=dict)
-    client_metadata: dict[str, Any] = field(default_factory=dict)
+    client_info: dict[str, Any] = field(default_factory=dict[str, Any])
+    client_metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def get_client_id(self) -> str:
         return self.client_id
@@ -127,7 +130,19 @@ class _Token:
         return self.scope
 
 
-class AuthlibServer(AuthorizationServer):
+class _Page(Response):
+    """A response that authlib may still change."""
+
+    @property
+    def location(self) -> str | None:
+        return self.headers.get("location")
+
+    @location.setter
+    def location(self, value: str) -> None:
+        self.headers["location"] = value
+
+
+class AuthlibServer(rfc6749.AuthorizationServer):
     """The server, and what it knows.
 
     Attributes:
@@ -141,7 +156,8 @@ class AuthlibServer(AuthorizationServer):
     """
 
     def __init__(self, issuer: str) -> None:
-        super().__init__()
+        base: Any = super()
+        base.__init__()
         self.issuer = issuer
         self.clients: dict[str, Client] = {}
         self.live: dict[str, str] = {}
@@ -150,49 +166,37 @@ class AuthlibServer(AuthorizationServer):
         self.expires_in = 3600
         self.granted: list[str] = []
         self.resources: list[str | None] = []
-        generator = BearerTokenGenerator(
-            lambda **_: secrets.token_urlsafe(), lambda **_: secrets.token_urlsafe(), lambda *_: self.expires_in
-        )
+        generator = rfc6750.BearerTokenGenerator(_new_token, _new_token, self._life)
         self.register_token_generator("default", generator)
-        self.register_grant(_CodeGrant, [CodeChallenge(required=True)])
+        self.register_grant(_CodeGrant, [rfc7636.CodeChallenge(required=True)])
         self.register_grant(_RefreshGrant)
         self.register_endpoint(_Registration)
-        self.register_extension(lambda _: self._named())
+        self.register_extension(_Named(issuer))
 
-    def _named(self) -> IssuerParameter:
-        issuer = self.issuer
-
-        class Named(IssuerParameter):
-            def get_issuer(self) -> str:
-                return issuer
-
-        named = Named()
-        named(self)
-        return named
+    def _life(self, client: Client, grant_type: str) -> int:
+        return self.expires_in
 
     def query_client(self, client_id: str) -> Client | None:
         return self.clients.get(client_id)
 
-    def save_token(self, token: dict[str, Any], request: OAuth2Request) -> None:
+    def save_token(self, token: dict[str, Any], request: Any) -> None:
         kept = _Token(request.client.client_id, token["access_token"], token.get("scope") or "")
         self.live[kept.access_token] = kept.scope
         self.granted.append(request.payload.grant_type)
         if "refresh_token" in token:
             self.refreshable[token["refresh_token"]] = kept
 
-    def create_oauth2_request(self, request: Any) -> OAuth2Request:
+    def create_oauth2_request(self, request: Any) -> Any:
         self.resources.append(request.payload.data.get("resource"))
         return request
 
-    def create_json_request(self, request: Any) -> JsonRequest:
+    def create_json_request(self, request: Any) -> Any:
         return request
 
     def handle_response(self, status: int, body: Any, headers: Any) -> Response:
         if isinstance(body, dict):
             return JSONResponse(body, status, dict(headers))
-        response = Response(body, status, dict(headers))
-        response.location = response.headers.get("location")  # type: ignore[attr-defined]
-        return response
+        return _Page(body, status, dict(headers))
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Nobody listens."""
@@ -210,11 +214,25 @@ class AuthlibServer(AuthorizationServer):
         }
 
 
-class _CodeGrant(AuthorizationCodeGrant):
+def _new_token(**about: Any) -> str:
+    return secrets.token_urlsafe()
+
+
+class _Named(rfc9207.IssuerParameter):
+    """Says in each authorization response whom it is of."""
+
+    def __init__(self, issuer: str) -> None:
+        self._issuer = issuer
+
+    def get_issuer(self) -> str:
+        return self._issuer
+
+
+class _CodeGrant(rfc6749_grants.AuthorizationCodeGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = AUTH_METHODS
     server: AuthlibServer
 
-    def save_authorization_code(self, code: str, request: OAuth2Request) -> None:
+    def save_authorization_code(self, code: str, request: Any) -> None:
         data = request.payload.data
         self.server.codes[code] = _Code(
             code,
@@ -236,7 +254,7 @@ class _CodeGrant(AuthorizationCodeGrant):
         return USER
 
 
-class _RefreshGrant(RefreshTokenGrant):
+class _RefreshGrant(rfc6749_grants.RefreshTokenGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = AUTH_METHODS
     INCLUDE_NEW_REFRESH_TOKEN = True
     server: AuthlibServer
@@ -251,19 +269,19 @@ class _RefreshGrant(RefreshTokenGrant):
         self.server.live.pop(refresh_token.access_token, None)
 
 
-class _Registration(ClientRegistrationEndpoint):
+class _Registration(rfc7591.ClientRegistrationEndpoint):
     server: AuthlibServer
 
-    def authenticate_token(self, request: JsonRequest) -> str:
+    def authenticate_token(self, request: Any) -> str:
         return "anybody"
 
     def get_server_metadata(self) -> dict[str, Any]:
         return self.server.metadata()
 
-    def generate_client_info(self, request: JsonRequest) -> dict[str, Any]:
+    def generate_client_info(self, request: Any) -> dict[str, Any]:
         return {"client_id": secrets.token_urlsafe(8), "client_secret": secrets.token_urlsafe()}
 
-    def save_client(self, client_info: dict[str, Any], client_metadata: dict[str, Any], request: JsonRequest) -> Client:
+    def save_client(self, client_info: dict[str, Any], client_metadata: dict[str, Any], request: Any) -> Client:
         names = ("redirect_uris", "scope", "grant_types", "token_endpoint_auth_method")
         known = {name: client_metadata[name] for name in names if client_metadata.get(name)}
         client = Client(
@@ -289,18 +307,15 @@ def _application(server: AuthlibServer) -> Starlette:
         about = await asked(request)
         try:
             grant = server.get_consent_grant(about, end_user=USER)
-        except OAuth2Error as error:
+        except rfc6749.OAuth2Error as error:
             return server.handle_error_response(about, error)
-        response = server.create_authorization_response(about, grant_user=USER, grant=grant)
-        if response.location is not None:
-            response.headers["location"] = response.location
-        return response
+        return server.create_authorization_response(about, grant_user=USER, grant=grant)
 
     async def token(request: Request) -> Response:
         return server.create_token_response(await asked(request))
 
     async def register(request: Request) -> Response:
-        about = JsonRequest(request.method, str(request.url), request.headers)
+        about = rfc6749.JsonRequest(request.method, str(request.url), request.headers)
         about.payload = _Document(json.loads(await request.body()))
         return server.create_endpoint_response(_Registration.ENDPOINT_NAME, about)
 

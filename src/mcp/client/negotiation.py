@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from mcp import types
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.protocol.trees import is_object
 from mcp.shared.exceptions import (
     ConnectionClosedError,
@@ -205,7 +206,11 @@ class _Probe:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether no handshake would change it: the connection is gone, or the server knows this era and says no."""
+    """Whether no handshake would change it: the connection is gone, the server knows this era and says no, or there
+    is no authorization, which would only be asked for once more.
+    """
+    if isinstance(error, OAuthFlowError):
+        return True
     if isinstance(error, HTTPResponseError) or not isinstance(error, MCPError):
         return False
     if isinstance(error, TransportError):

@@ -19,7 +19,16 @@ import httpx2
 from mcp.client.auth._places import origin_of, same_origin
 from mcp.client.auth.exceptions import OAuthFlowError
 
-__all__ = ["MAX_BODY", "STEP_SECONDS", "RedirectAwareAuth", "Steps", "drive", "redirect_note", "shorten_body"]
+__all__ = [
+    "MAX_BODY",
+    "STEP_SECONDS",
+    "RedirectAwareAuth",
+    "Steps",
+    "drive",
+    "read_answer",
+    "redirect_note",
+    "shorten_body",
+]
 
 Steps = AsyncGenerator["httpx2.Request | AsyncGenerator[Any, httpx2.Response]", httpx2.Response]
 """Part of a flow: yields requests to be sent, and steps to be done before it goes on."""
@@ -79,7 +88,7 @@ async def drive(main: httpx2.Request, steps: Steps) -> AsyncGenerator[httpx2.Req
             for _ in range(_MAX_REDIRECTS):
                 response = yield _bounded(request)
                 target = _redirect_within(request, response)
-                await _read(request, response)
+                await read_answer(request, response)
                 if target is None:
                     break
                 request = httpx2.Request("GET", target, headers=_portable(request.headers))
@@ -263,7 +272,7 @@ def _redirect_within(request: httpx2.Request, response: httpx2.Response) -> http
     return target
 
 
-async def _read(request: httpx2.Request, response: httpx2.Response) -> None:
+async def read_answer(request: httpx2.Request, response: httpx2.Response) -> None:
     """Reads the body of a response to a request of a flow.
 
     Raises:

@@ -121,6 +121,7 @@ class JWTVerifier(TokenVerifier):
         algorithm, id = header.get("alg"), header.get("kid")
         if algorithm not in self._algorithms:
             raise jwt.InvalidAlgorithmError("its algorithm is not among those that are allowed")
+        # Not every version of PyJWT looks at it.
         if "crit" in header:
             raise jwt.InvalidTokenError("it has critical extensions, of which none is known")
         kind = header.get("typ")

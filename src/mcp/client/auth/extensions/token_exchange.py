@@ -13,6 +13,7 @@ import httpx2
 
 from mcp.client.auth._documents import error_text, json_object
 from mcp.client.auth._places import check_place
+from mcp.client.auth._sending import STEP_SECONDS, read_answer
 from mcp.client.auth._tokens import authenticated, create_token_request, secrets_in
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthTokenError
 from mcp.shared.auth import OAuthClientInformationFull
@@ -23,9 +24,6 @@ TOKEN_EXCHANGE_GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:token-excha
 ID_JAG_TOKEN_TYPE: Final = "urn:ietf:params:oauth:token-type:id-jag"
 ID_TOKEN_TYPE: Final = "urn:ietf:params:oauth:token-type:id_token"
 SAML2_TOKEN_TYPE: Final = "urn:ietf:params:oauth:token-type:saml2"
-
-_SECONDS: Final = 10.0
-_MAX_BYTES: Final = 256 * 1024
 
 
 def identity_provider_exchange(
@@ -84,15 +82,15 @@ async def _answer(request: httpx2.Request, http_client: httpx2.AsyncClient | Non
     """Sends a request within bounds. It is not redirected."""
     async with _client(http_client) as client:
         try:
-            with anyio.fail_after(_SECONDS):
+            with anyio.fail_after(STEP_SECONDS):
                 response = await client.send(request, stream=True, follow_redirects=False, auth=None)
-                try:
-                    body = await _bounded_body(response)
-                finally:
-                    await response.aclose()
         except TimeoutError:
-            raise OAuthFlowError(f"{request.url} did not answer within {_SECONDS:g} s") from None
-    return httpx2.Response(response.status_code, content=body, request=request)
+            raise OAuthFlowError(f"{request.url} did not answer within {STEP_SECONDS:g} s") from None
+        try:
+            await read_answer(request, response)
+        finally:
+            await response.aclose()
+        return response
 
 
 @asynccontextmanager
@@ -104,15 +102,6 @@ async def _client(given: httpx2.AsyncClient | None) -> AsyncGenerator[httpx2.Asy
     own = httpx2.AsyncClient()
     async with own:
         yield own
-
-
-async def _bounded_body(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise OAuthFlowError(f"The answer of {response.request.url} is larger than {_MAX_BYTES} bytes")
-    return bytes(body)
 
 
 def _id_jag(response: httpx2.Response, secrets: tuple[str, ...]) -> str:

@@ -44,7 +44,8 @@ class Browser:
         self._landed = ""
 
     async def visit(self, url: str) -> None:
-        async with httpx2.AsyncClient() as http:
+        http = httpx2.AsyncClient()
+        async with http:
             answer = await http.get(url)
         self._landed = answer.headers["location"]
 

@@ -1,5 +1,6 @@
 """A protected server has no way in without a token: not by any verb, path, transport or era."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import anyio
 import httpx2
+import protecting
 import pytest
 from protecting import Known, bearer, handshake, http_to, modern, opened, request, settings, token
 from starlette.requests import Request
@@ -192,13 +194,8 @@ async def test_run_protects_the_endpoint_as_well(transport: str, path: str, tmp_
     program.write_text(PROGRAM)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    drivers = str(Path(__file__).parents[1] / "drivers")
-    command = [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path.insert(0, {drivers!r}); exec(open({str(program)!r}).read())",
-    ]
-    process = subprocess.Popen([*command, transport, str(port)])
+    environment = {**os.environ, "PYTHONPATH": str(Path(protecting.__file__).parent)}
+    process = subprocess.Popen([sys.executable, str(program), transport, str(port)], env=environment)
     try:
         http: Any = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}")
         async with http:

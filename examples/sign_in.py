@@ -11,6 +11,7 @@ import argparse
 import hmac
 import html
 import secrets
+import socket
 import time
 from dataclasses import dataclass, field
 
@@ -287,14 +288,15 @@ def authorization_server(provider: SignIn, scopes: list[str]) -> Starlette:
 
 
 def main() -> None:
-    import uvicorn
+    import uvicorn  # here, since programs that import this one may serve it with something else
 
     parser = argparse.ArgumentParser(description="An authorization server for one user.")
-    parser.add_argument("--port", type=int, default=9000)
-    port = parser.parse_args().port
-    provider = SignIn(f"http://127.0.0.1:{port}/")
+    parser.add_argument("--port", type=int, default=9000, help="0 takes a free one (default: 9000)")
+    listener = socket.create_server(("127.0.0.1", parser.parse_args().port))
+    provider = SignIn(f"http://127.0.0.1:{listener.getsockname()[1]}/")
     print(provider.issuer, flush=True)
-    uvicorn.run(authorization_server(provider, ["books:read", "books:write"]), port=port, log_level="warning")
+    config = uvicorn.Config(authorization_server(provider, ["books:read", "books:write"]), log_level="warning")
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -255,6 +255,9 @@ def test_a_verifier_that_could_not_protect_is_not_made(
     [
         "text",
         {"kty": "RSA"},
+        {"kty": "oct"},
+        {"kty": "EC", "crv": 5, "x": [], "y": {}},
+        {"kty": "OKP", "crv": "Ed25519", "x": "AA"},
         {"kty": "other"},
         {},
         {**jwk(RSA_KEY, "one"), "use": "enc"},

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fuzz_parsers import target
 from fuzz_server import run
+from pydantic_core import from_json
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "drivers"))
 
@@ -76,7 +77,7 @@ def check_jwt(data: bytes, _random: Random) -> None:
 def check_jwks(data: bytes, _random: Random) -> None:
     """Any JSON object is a set of public keys, or no key set."""
     try:
-        document: Any = json.loads(data)
+        document: Any = from_json(data)
     except ValueError:
         return
     if not isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""B121: who is calling, as functions of an `MCPServer` see it. Scopes of single tools come with authorization."""
+"""B121: who is calling, as functions of an `MCPServer` see it, whoever has authenticated them."""
 
 from typing import Any
 

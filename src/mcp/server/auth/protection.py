@@ -22,8 +22,8 @@ _NO_SETTINGS: Final = "Cannot specify auth_server_provider or token_verifier wit
 _NO_VERIFIER: Final = "Must specify either auth_server_provider or token_verifier when auth is enabled"
 
 
-def check_arguments(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings | None:
-    """Checks that what protects a server is whole.
+def check_arguments(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings:
+    """Checks that what protects a server, which is asked for with one of these at least, is whole.
 
     Args:
         auth: The settings; a mapping of their fields will do.
@@ -31,16 +31,14 @@ def check_arguments(auth: Any, token_verifier: Any, auth_server_provider: Any) -
         auth_server_provider: The authorization server that is part of the server.
 
     Returns:
-        The settings; None where nothing is given.
+        The settings.
 
     Raises:
         ValueError: One is given without what it needs, or the settings are wrong.
         TypeError: One is of a wrong type.
     """
     if auth is None:
-        if token_verifier is not None or auth_server_provider is not None:
-            raise ValueError(_NO_SETTINGS)
-        return None
+        raise ValueError(_NO_SETTINGS)
     if not isinstance(auth, (AuthSettings, Mapping)):
         raise TypeError(f"auth= takes AuthSettings(issuer_url=..., resource_server_url=...), got {_kind(auth)}")
     if token_verifier is None and auth_server_provider is None:
@@ -66,8 +64,8 @@ def protection(
     auth: AuthSettings | None,
     token_verifier: TokenVerifier | None,
     auth_server_provider: _Provider | None,
-) -> "Protection | None":
-    """What protects a server; None where nothing is asked for.
+) -> "Protection":
+    """What protects a server that is asked to be.
 
     Args:
         auth: See `check_arguments`.
@@ -79,8 +77,6 @@ def protection(
         TypeError: One is of a wrong type.
     """
     settings = check_arguments(auth, token_verifier, auth_server_provider)
-    if settings is None:
-        return None
     # Not by its truth: a verifier may be an empty container.
     verifier = token_verifier
     if verifier is None:
@@ -103,10 +99,14 @@ class Protection:
         self._provider = provider
         self._scopes = list(settings.required_scopes or ())
         self._metadata_url = None if url is None else build_resource_metadata_url(url)
+        check = settings.validate_token_resource
+        if check is None and getattr(verifier, "checks_audience", False):
+            # It was told what that must be, which may be another name of this resource.
+            check = False
         self._backend = BearerAuthBackend(
             verifier,
-            resource_server_url=None if settings.validate_token_resource is False else url,
-            require_resource=settings.validate_token_resource is True,
+            resource_server_url=None if check is False else url,
+            require_resource=check is True,
             possession=Possession(settings.dpop, url),
         )
 

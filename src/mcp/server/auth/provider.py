@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from pydantic import AnyUrl, BaseModel, ConfigDict
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
@@ -47,7 +47,7 @@ class AccessToken(BaseModel):
 
     model_config = ConfigDict(defer_build=True)
 
-    token: str
+    token: str = Field(repr=False)
     client_id: str
     scopes: list[str]
     expires_at: int | None = None

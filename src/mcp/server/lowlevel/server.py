@@ -139,7 +139,8 @@ class Server(Generic[LifespanResultT]):
 
     Attributes:
         tool_scopes: The scopes that a call of a tool needs, by the tool's name. Over HTTP, a call whose token lacks one
-            is refused before any handler runs. What is listed to whom is for the handlers to decide.
+            is refused before any handler runs. It is read when serving starts, and a dict may change afterwards. What
+            is listed to whom is for the handlers to decide.
 
     Raises:
         ValueError: `cache_hints` names a method whose results are not cacheable.

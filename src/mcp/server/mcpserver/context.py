@@ -132,6 +132,9 @@ class Context(InjectedContext, Generic[LifespanContextT, RequestT]):
     def user(self) -> Any:
         """Who is calling: the user that authentication in front of the server has found; None where there was none.
 
+        On a server with `auth=` it is an `AuthenticatedUser`, with the `subject`, `client_id`, `scopes` and `claims` of
+        the access token.
+
         Raises:
             ValueError: There is no request.
         """

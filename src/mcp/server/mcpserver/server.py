@@ -438,7 +438,7 @@ def _own(owners: dict[str, str] | None, extension: Extension, what: str) -> None
         )
 
 
-def _checked_protection(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings | None:
+def _checked_protection(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings:
     from mcp.server.auth.protection import check_arguments
 
     settings = check_arguments(auth, token_verifier, auth_server_provider)

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from mcp.server.lowlevel.server import LifespanResultT
+
+if TYPE_CHECKING:
+    from mcp.server.auth.settings import AuthSettings
 
 __all__ = ["LogLevel", "Settings"]
 
@@ -36,4 +39,8 @@ class Settings(BaseModel, Generic[LifespanResultT]):
     warn_on_duplicate_prompts: bool
     dependencies: list[str]
     lifespan: Callable[[Any], AbstractAsyncContextManager[LifespanResultT]] | None
-    auth: Any
+    if TYPE_CHECKING:
+        auth: AuthSettings | None
+    else:
+        # Few servers are protected, and the others need not load what that takes.
+        auth: Any

@@ -45,8 +45,10 @@ class Browser:
 
     async def visit(self, url: str) -> None:
         http = httpx2.AsyncClient()
-        async with http:
+        try:
             answer = await http.get(url)
+        finally:
+            await http.aclose()
         self._landed = answer.headers["location"]
 
     async def come_back(self) -> AuthorizationCodeResult:

@@ -15,13 +15,24 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthMetadata
 __all__ = ["authorization_url", "check_callback", "check_iss", "check_pkce", "validate_authorization_response_iss"]
 
 
-def check_pkce(server: OAuthMetadata) -> None:
-    """Whether an authorization server can do PKCE with S256, or does not say.
+def check_pkce(server: OAuthMetadata, *, must_say: bool) -> None:
+    """Whether an authorization server can do PKCE with S256.
+
+    Specification: basic/authorization/security-considerations under "Authorization Code Protection".
+
+    Args:
+        server: Its metadata.
+        must_say: Whether it cannot if its metadata does not say so. On 2025-03-26 it need not.
 
     Raises:
-        OAuthFlowError: It says what it can do, and S256 is not among it.
+        OAuthFlowError: It cannot.
     """
     methods = server.code_challenge_methods_supported
+    if methods is None and must_say:
+        raise OAuthFlowError(
+            f"The metadata of the authorization server {server.issuer} has no code_challenge_methods_supported:"
+            " expected S256 (PKCE) among them, since without it a stolen code is good for anybody"
+        )
     if methods is not None and "S256" not in methods:
         raise OAuthFlowError(
             f"The authorization server {server.issuer} supports {', '.join(methods) or 'nothing'} as code challenge"

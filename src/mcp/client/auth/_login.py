@@ -185,9 +185,7 @@ class Login(TokenRequests):
             )
         assert server is not None
         assert context.client_info is not None
-        check_pkce(server)
-        if server.code_challenge_methods_supported is None:
-            logger.warning("%s does not say whether it checks code challenges (PKCE)", context.auth_server_url)
+        check_pkce(server, must_say=context.protected_resource_metadata is not None)
         attempt, issuer = self._attempt(), context.auth_server_url
         promised = server.authorization_response_iss_parameter_supported is True
         url = await self._login_url(server, context.client_info.client_id, attempt)

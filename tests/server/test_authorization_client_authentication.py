@@ -1,5 +1,6 @@
 """How clients authenticate themselves: each in its own way, in one way at a time, and in no other."""
 
+import base64
 import time
 from collections.abc import Callable
 from typing import Any
@@ -265,6 +266,16 @@ UNKNOWN_KEY = "Invalid client_assertion: it is signed by no key of the client"
 )
 async def test_an_assertion_is_refused_that(assertion: Callable[[], str], description: str) -> None:
     assert await by_assertion(signing(), assertion()) == (401, "invalid_client", description)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+async def test_an_assertion_that_is_nested_too_deep_is_refused(part: int) -> None:
+    nested = base64.urlsafe_b64encode(b'{"alg":"ES256","kid":' + b"[" * 20_000).rstrip(b"=").decode()
+    parts = signed().split(".")
+    parts[part] = nested
+    status, error, description = await by_assertion(signing(), ".".join(parts))
+    assert (status, error) == (401, "invalid_client")
+    assert description == "client_assertion is not a JWT with an issuer"
 
 
 async def test_an_assertion_says_what_it_is() -> None:

@@ -322,6 +322,23 @@ async def test_a_document_is_kept_as_long_as_its_host_says(
     assert len(host.asked) == fetched
 
 
+async def test_a_host_that_is_down_for_a_moment_throws_no_user_out(
+    desk: Desk, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_id = host.serve(headers={"cache-control": "no-store"})
+    await desk.code(client_id=client_id)
+    host.documents["/shelf.json"] = Response(status_code=503)
+    code = await desk.code(client_id=client_id)
+    assert (await desk.exchange(code, client_id=client_id)).status_code == 200
+    monkeypatch.setattr(client_documents, "_LONGEST_OUTAGE", -1)
+    refused = await desk.authorize(client_id=client_id)
+    assert refusal(refused)[2] == "client_id: its document was answered with status 503"
+    monkeypatch.undo()
+    host.documents["/shelf.json"] = Response(status_code=404)
+    refused = await desk.authorize(client_id=client_id)
+    assert refusal(refused)[2] == "client_id: its document was answered with status 404"
+
+
 async def test_what_is_kept_is_bounded(desk: Desk, host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_documents, "_MOST_KEPT", 2)
     ids = [host.serve(f"/{n}.json") for n in range(3)]

@@ -41,6 +41,9 @@ _MOST_AT_ONCE: Final = 20
 _MOST_KEPT: Final = 1000
 _USUAL_LIFE: Final = 300
 _LONGEST_LIFE: Final = 86400
+_LONGEST_OUTAGE: Final = 3600
+"""For how many seconds beyond its life a document is still used while its host cannot be reached."""
+
 _MAX_AGE: Final = re.compile(r"max-age=(\d{1,9})")
 
 
@@ -89,11 +92,15 @@ class ClientDocuments:
         until, client = self._kept.get(client_id, (0.0, None))
         if client is not None and until > time.monotonic():
             return client
-        url = self._checked(client_id)
-        body, seconds = await self._fetch(client_id, url)
+        try:
+            body, seconds = await self._fetch(client_id, self._checked(client_id))
+        except _UnreachableError:
+            # Its users should not have to sign in again because its host is down for a moment.
+            if client is not None and until > time.monotonic() - _LONGEST_OUTAGE:
+                return client
+            raise
         client = _client(client_id, body, self._scopes)
-        if seconds > 0:
-            self._keep(client_id, time.monotonic() + seconds, client)
+        self._keep(client_id, time.monotonic() + seconds, client)
         return client
 
     def _keep(self, client_id: str, until: float, client: OAuthClientInformationFull) -> None:
@@ -129,7 +136,7 @@ class ClientDocuments:
             with anyio.fail_after(2 * _SECONDS):
                 return await self._read_from_any(client_id, url, await self._addresses(url))
         except (OSError, TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise _refused(f"its document cannot be fetched ({type(error).__name__})") from error
+            raise _unreachable(f"its document cannot be fetched ({type(error).__name__})") from error
         finally:
             self._running -= 1
 
@@ -166,6 +173,8 @@ class ClientDocuments:
                 extensions={"sni_hostname": url.hostname},
             ) as response,
         ):
+            if response.status_code >= 500:
+                raise _unreachable(f"its document was answered with status {response.status_code}")
             if response.status_code != 200:
                 raise _refused(f"its document was answered with status {response.status_code}")
             return await _body(response), _life(response)
@@ -231,8 +240,16 @@ def _check(client: OAuthClientInformationFull, document: dict[str, Any]) -> None
         raise _refused("its token_endpoint_auth_method must be none, or private_key_jwt with its keys as jwks")
 
 
+class _UnreachableError(RefusedRequest):
+    """A document cannot be had now."""
+
+
 def _refused(reason: str) -> RefusedRequest:
     return RefusedRequest(f"client_id: {reason}", "invalid_client")
+
+
+def _unreachable(reason: str) -> RefusedRequest:
+    return _UnreachableError(f"client_id: {reason}", "invalid_client")
 
 
 async def find_client(

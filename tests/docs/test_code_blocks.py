@@ -10,7 +10,7 @@ How a page is read, from top to bottom:
 * A ```text block right behind a python block is, exactly, what that program prints. A program that prints has one. A
   program that prints nothing has an `assert`, or a name.
 * A ```console block that starts with `$ uvicorn`, or with `$ python` and names port 8000, is a server that runs from
-  there to the next one, or to the end of the page. Port 8000 stands for a free port.
+  there to the next one, or to the end of the page. Port 8000 stands for a free port, in the files of the server too.
 * A ```console block that starts with `$ pytest` runs tests, which have to pass.
 * Other console blocks are not run. `python`, `uvicorn` and `pytest` are those of the environment that runs the tests.
 
@@ -20,6 +20,7 @@ language is a mistake, so that no block is left out for a misspelt word.
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -100,11 +101,23 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def port_for(folder: Path) -> str:
+    """The port to serve on: any, unless programs must know it beforehand. They are told then."""
+    told = [program for program in folder.glob("*.py") if PORT in program.read_text(encoding="utf-8")]
+    if not told:
+        return "0"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+    for program in told:
+        program.write_text(program.read_text(encoding="utf-8").replace(PORT, port), encoding="utf-8")
+    return port
+
+
 @contextmanager
 def served(command: str, folder: Path) -> Generator[str, None, None]:
     """Runs a command line that serves on a free port, and yields that port once it does."""
     process = subprocess.Popen(
-        command.replace(PORT, "0").split(),
+        command.replace(PORT, port_for(folder)).split(),
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,

@@ -41,6 +41,7 @@ from mcp.client.auth._registration import (
     credentials_match_issuer,
     handle_registration_response,
     is_valid_client_metadata_url,
+    knows_redirect_uri,
     registration_metadata,
     should_use_client_metadata_url,
 )
@@ -386,15 +387,18 @@ class OAuthClientProvider(RedirectAwareAuth):
         return info is not None and credentials_match_issuer(info, issuer, self.context.client_metadata_url)
 
     def _is_too_narrow(self, server: OAuthMetadata) -> bool:
-        """Whether the client was registered on the spot for fewer scopes than it now asks for, and can be anew."""
+        """Whether the client was registered on the spot for less than it now asks for, and can be anew.
+
+        That is fewer scopes, or another place where the user comes back to.
+        """
         info, wanted = self.context.client_info, set((self._requested_scope or "").split())
-        if info is None or info.scope is None or info.client_id == self.context.client_metadata_url:
+        if info is None or info.issuer is None or info.client_id == self.context.client_metadata_url:
             return False
-        return (
-            info.issuer is not None
-            and server.registration_endpoint is not None
-            and not wanted <= {*info.scope.split(), OFFLINE_ACCESS}
-        )
+        if server.registration_endpoint is None:
+            return False
+        if info.scope is not None and not wanted <= {*info.scope.split(), OFFLINE_ACCESS}:
+            return True
+        return not knows_redirect_uri(info, self.context.client_metadata)
 
     def _unregistered_text(self, issuer: str) -> str:
         known = self.context.client_info

@@ -48,7 +48,7 @@ from mcp.client.auth._registration import (
 from mcp.client.auth._scopes import OFFLINE_ACCESS, get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps, shorten_body
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
-from mcp.client.auth.dpop import DPoPKey, DPoPProver
+from mcp.client.auth.dpop import DPoPKey, DPoPProver, check_algorithms
 from mcp.client.auth.exceptions import (
     AuthorizationResponseError,
     LoginRequired,
@@ -308,6 +308,8 @@ class OAuthClientProvider(RedirectAwareAuth):
     async def _log_in(self, scope: str | None) -> Steps:
         """Gets a new token from the authorization server that was found."""
         self._requested_scope = scope
+        if self._dpop is not None and self.context.oauth_metadata is not None:
+            check_algorithms(self.context.oauth_metadata)
         yield self._register()
         yield self._request_token(await self._perform_authorization())
 

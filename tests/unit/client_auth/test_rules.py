@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from pydantic import AnyUrl
 
-from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError, PKCEParameters
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError, PKCEParameters, oauth2, utils
 from mcp.client.auth.oauth2 import OAuthContext, check_registration_usable
 from mcp.client.auth.utils import (
     build_oauth_authorization_server_metadata_discovery_urls,
@@ -62,6 +62,14 @@ def context(**changes: Any) -> OAuthContext:
     fields: dict[str, Any] = {"server_url": SERVER, "client_metadata": metadata, "storage": None}
     fields |= {"redirect_handler": None, "callback_handler": None, **changes}
     return OAuthContext(**fields)
+
+
+@pytest.mark.parametrize("name", ["OAuthMetadata", "OAuthTokenError", "RedirectAwareAuth", "union_scopes"])
+def test_names_can_be_imported_from_where_they_are_used(name: str) -> None:
+    assert getattr(oauth2, name).__name__ == name
+    with pytest.raises(AttributeError):
+        getattr(oauth2, f"{name}_")
+    assert utils.OAuthToken is OAuthToken
 
 
 @pytest.mark.parametrize(

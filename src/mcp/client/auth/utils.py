@@ -35,6 +35,7 @@ from mcp.client.auth._sending import (
 from mcp.client.auth._tokens import (
     handle_token_response_scopes,
 )
+from mcp.lazy import lazy_exports
 
 __all__ = [
     "build_oauth_authorization_server_metadata_discovery_urls",
@@ -59,3 +60,20 @@ __all__ = [
     "validate_authorization_response_iss",
     "validate_metadata_issuer",
 ]
+
+# Names that programs import from here although they are at home elsewhere.
+__getattr__, _ = lazy_exports(
+    __name__,
+    {
+        "LATEST_PROTOCOL_VERSION": "mcp.types.version",
+        "MCP_PROTOCOL_VERSION_HEADER": "mcp.protocol.headers",
+        "OAuthFlowError": "mcp.client.auth.exceptions",
+        "OAuthRegistrationError": "mcp.client.auth.exceptions",
+        "OAuthTokenError": "mcp.client.auth.exceptions",
+        "OAuthClientInformationFull": "mcp.shared.auth",
+        "OAuthClientMetadata": "mcp.shared.auth",
+        "OAuthMetadata": "mcp.shared.auth",
+        "OAuthToken": "mcp.shared.auth",
+        "ProtectedResourceMetadata": "mcp.shared.auth",
+    },
+)

@@ -11,6 +11,7 @@ import argparse
 import hmac
 import html
 import secrets
+import socket
 import time
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from mcp.server.auth.client_documents import ClientDocuments
 from mcp.server.auth.parameters import read_parameters
 from mcp.server.auth.provider import (
     AccessToken,
@@ -73,6 +75,7 @@ class SignIn(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
     """
 
     answers_carry_issuer = True
+    client_documents: ClientDocuments | None = None
 
     def __init__(
         self, issuer: str, *, access_seconds: int = 3600, refresh_seconds: int | None = 86400, asks: bool = True
@@ -142,7 +145,7 @@ class SignIn(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
         if self.codes.pop(authorization_code.code, None) is None:
             raise TokenError("invalid_grant", "authorization code does not exist")
         self.spent[authorization_code.code] = authorization_code.grant
-        return self.issue(authorization_code, authorization_code.scopes, authorization_code.scopes)
+        return self.issue(client, authorization_code, authorization_code.scopes)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> Refresh | None:
         self.end_if_spent(refresh_token)
@@ -154,10 +157,10 @@ class SignIn(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
         if self.refresh.pop(refresh_token.token, None) is None:
             raise TokenError("invalid_grant", "refresh token does not exist")
         self.spent[refresh_token.token] = refresh_token.grant
-        return self.issue(refresh_token, scopes, refresh_token.scopes)
+        return self.issue(client, refresh_token, scopes)
 
-    def issue(self, of: Code | Refresh, scopes: list[str], refreshable: list[str]) -> OAuthToken:
-        """New tokens. `scopes` is what the access token is good for, `refreshable` what the grant is good for."""
+    def issue(self, client: OAuthClientInformationFull, of: Code | Refresh, scopes: list[str]) -> OAuthToken:
+        """New tokens. `scopes` is what the access token is good for; the refresh token keeps all of the grant's."""
         now = int(time.time())
         access = Access(
             token=secrets.token_urlsafe(),
@@ -171,13 +174,12 @@ class SignIn(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
         )
         self.access[access.token] = access
         tokens = OAuthToken(access_token=access.token, expires_in=self.access_seconds, scope=" ".join(scopes))
-        client = self.clients[of.client_id]
         if self.refresh_seconds is not None and "refresh_token" in client.grant_types:
             tokens.refresh_token = secrets.token_urlsafe()
             self.refresh[tokens.refresh_token] = Refresh(
                 token=tokens.refresh_token,
                 client_id=of.client_id,
-                scopes=refreshable,
+                scopes=of.scopes,
                 expires_at=now + self.refresh_seconds,
                 resource=of.resource,
                 subject=of.subject,
@@ -274,6 +276,7 @@ class SignInPage:
 
 def authorization_server(provider: SignIn, scopes: list[str]) -> Starlette:
     """The application: the endpoints of an authorization server, and the page."""
+    provider.client_documents = ClientDocuments(scopes)
     routes = create_auth_routes(
         provider,
         issuer_url=AnyHttpUrl(provider.issuer),
@@ -285,14 +288,15 @@ def authorization_server(provider: SignIn, scopes: list[str]) -> Starlette:
 
 
 def main() -> None:
-    import uvicorn
+    import uvicorn  # here, since programs that import this one may serve it with something else
 
     parser = argparse.ArgumentParser(description="An authorization server for one user.")
-    parser.add_argument("--port", type=int, default=9000)
-    port = parser.parse_args().port
-    provider = SignIn(f"http://127.0.0.1:{port}/")
+    parser.add_argument("--port", type=int, default=9000, help="0 takes a free one (default: 9000)")
+    listener = socket.create_server(("127.0.0.1", parser.parse_args().port))
+    provider = SignIn(f"http://127.0.0.1:{listener.getsockname()[1]}/")
     print(provider.issuer, flush=True)
-    uvicorn.run(authorization_server(provider, ["books:read", "books:write"]), port=port, log_level="warning")
+    config = uvicorn.Config(authorization_server(provider, ["books:read", "books:write"]), log_level="warning")
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Runs the official conformance suite against the server and the client of this folder.
+"""Runs the official conformance suite against the server, the client and the authorization server of this folder.
 
-    python run.py [--role server|client] [--revision REVISION ...] [--scenario NAME ...] [--python PROGRAM]
+    python run.py [--role ROLE ...] [--revision REVISION ...] [--scenario NAME ...] [--python PROGRAM]
 
 The scenarios run one by one, two at a time. What counts is what the suite stored about each of them: its own
 summary leaves out warnings and clients that crashed. `expectations.txt` lists what may fail, and why; anything
@@ -8,6 +8,7 @@ else that fails is an error, and so is an entry whose scenario passes.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -21,28 +22,32 @@ from expectations import Expectations
 from suite import EXTENSIONS, Outcome, Scenario, Suite
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
 REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", EXTENSIONS]
-ROLES = ["server", "client"]
+ROLES = ["server", "client", "authorization"]
 AT_ONCE = 2
 
 
 @contextmanager
-def server_under_test(python: str, roles: list[str]) -> Generator[str]:
-    """Runs the server and gives its URL, if it is to be tested."""
-    if "server" not in roles:
+def under_test(python: str, program: str, wanted: bool) -> Generator[str]:
+    """Runs a server of this folder and gives its URL, if it is to be tested."""
+    if not wanted:
         yield ""
         return
-    with subprocess.Popen([python, HERE / "server.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES)}
+    with subprocess.Popen(
+        [python, HERE / program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             url = process.stdout.readline().decode().strip()
             if not url:
-                sys.exit("the server under test did not start")
+                sys.exit(f"{program} did not start")
             yield url
             process.stdin.close()
             if process.wait(timeout=20) != 0:
-                sys.exit(f"the server under test ended with {process.returncode}")
+                sys.exit(f"{program} ended with {process.returncode}")
         finally:
             process.kill()
 
@@ -55,12 +60,12 @@ def run_all(suite: Suite, scenarios: list[Scenario]) -> Generator[Outcome]:
 
 def print_table(outcomes: list[Outcome], expectations: Expectations) -> None:
     """Prints how many scenarios of each revision and role passed, failed as expected, and failed."""
-    print(f"\n{'revision':12}{'role':10}{'scenarios':>10}{'passed':>8}{'expected to fail':>18}{'failed':>8}")
+    print(f"\n{'revision':12}{'role':15}{'scenarios':>10}{'passed':>8}{'expected to fail':>18}{'failed':>8}")
     for revision, role in dict.fromkeys((one.scenario.revision, one.scenario.role) for one in outcomes):
         leg = [one for one in outcomes if (one.scenario.revision, one.scenario.role) == (revision, role)]
         passed = sum(one.passed for one in leg)
         failed = sum(bool(expectations.unexpected(one)) for one in leg)
-        print(f"{revision:12}{role:10}{len(leg):>10}{passed:>8}{len(leg) - passed - failed:>18}{failed:>8}")
+        print(f"{revision:12}{role:15}{len(leg):>10}{passed:>8}{len(leg) - passed - failed:>18}{failed:>8}")
 
 
 def report(outcomes: list[Outcome], expectations: Expectations) -> int:
@@ -92,8 +97,11 @@ def main() -> int:
     roles = arguments.role or ROLES
     folder = arguments.keep or Path(tempfile.mkdtemp(prefix="conformance-"))
     try:
-        with server_under_test(arguments.python, roles) as url:
-            suite = Suite(HERE, folder, server_url=url, python=arguments.python)
+        with (
+            under_test(arguments.python, "server.py", "server" in roles) as url,
+            under_test(arguments.python, "authorization_server.py", "authorization" in roles) as issuer,
+        ):
+            suite = Suite(HERE, folder, server_url=url, issuer=issuer, python=arguments.python)
             scenarios = [
                 scenario
                 for revision in arguments.revision or REVISIONS

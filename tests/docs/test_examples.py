@@ -1,8 +1,10 @@
 """Runs the programs in examples/ as a user does."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -96,3 +98,18 @@ def test_a_client_reports_a_server_that_does_not_start() -> None:
     result = call(bookshop="nowhere.py")
     assert "exited with code 2" in result.stderr
     assert result.returncode == 1
+
+
+def test_the_authorization_server_serves_what_it_says() -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "sign_in.py"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            issuer = process.stdout.readline().strip()
+            with urlopen(f"{issuer}.well-known/oauth-authorization-server", timeout=SECONDS) as answer:
+                said = json.load(answer)
+        finally:
+            process.terminate()
+    assert said["issuer"] == issuer
+    assert said["scopes_supported"] == ["books:read", "books:write"]
+    assert said["client_id_metadata_document_supported"] is True

@@ -18,16 +18,17 @@ def loopback_listener() -> tuple[socket.socket, str]:
 
 
 @contextmanager
-def served(app: Any, listener: socket.socket | None = None) -> Generator[str, None, None]:
+def served(app: Any, listener: socket.socket | None = None, **options: Any) -> Generator[str, None, None]:
     """The origin at which an ASGI application is served.
 
     Args:
         app: The application.
         listener: Where it is served, for an application that has to know its origin; else on a free port.
+        **options: Of `uvicorn.Config`.
     """
     # Connections wait in the listener until the server takes them, so there is no start to wait for.
     listener = listener or loopback_listener()[0]
-    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1, **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

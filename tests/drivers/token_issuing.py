@@ -49,7 +49,7 @@ def claims(**changed: Any) -> dict[str, Any]:
     all_claims = {
         "iss": ISSUER,
         "aud": AUDIENCE,
-        "exp": now + 300,
+        "exp": now + 36_000,
         "iat": now,
         "sub": "alice",
         "client_id": "app",
@@ -68,12 +68,13 @@ def signed(key: Any = RSA_KEY, algorithm: str = "RS256", id: str | None = "one",
 
 def forged(header: dict[str, Any], secret: bytes | None, **changed: Any) -> str:
     """A token with a header that no library makes; unsigned, or signed with HMAC."""
-    head, body = (_encoded(json.dumps(part).encode()) for part in (header, claims(**changed)))
+    head, body = (encoded(json.dumps(part).encode()) for part in (header, claims(**changed)))
     signature = b"" if secret is None else hmac.new(secret, f"{head}.{body}".encode(), hashlib.sha256).digest()
-    return f"{head}.{body}.{_encoded(signature)}"
+    return f"{head}.{body}.{encoded(signature)}"
 
 
-def _encoded(data: bytes) -> str:
+def encoded(data: bytes) -> str:
+    """Base64 as JWTs have it."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 

@@ -1,8 +1,16 @@
 """A protected server has no way in without a token: not by any verb, path, transport or era."""
 
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
+import protecting
 import pytest
 from protecting import Known, bearer, handshake, http_to, modern, opened, request, settings, token
 from starlette.requests import Request
@@ -163,3 +171,47 @@ async def test_the_documentation_of_the_service_is_in_the_metadata() -> None:
     async with http_to(by_mcpserver({"auth": documented, "token_verifier": Known()})) as http:
         metadata = (await http.get("/.well-known/oauth-protected-resource/mcp")).json()
         assert metadata["resource_documentation"] == "https://docs.example.com/notes"
+
+
+PROGRAM = """
+import sys
+from mcp.server import MCPServer
+from protecting import Known, settings, token
+
+mcp = MCPServer("protected", token_verifier=Known(token("good", "read")), auth=settings(), log_level="WARNING")
+
+@mcp.tool()
+def touch() -> str:
+    return "touched"
+
+mcp.run(sys.argv[1], port=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize(("transport", "path"), [("streamable-http", "/mcp"), ("sse", "/messages/")])
+async def test_run_protects_the_endpoint_as_well(transport: str, path: str, tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_text(PROGRAM)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": str(Path(protecting.__file__).parent)}
+    process = subprocess.Popen([sys.executable, str(program), transport, str(port)], env=environment)
+    try:
+        http: Any = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}")
+        async with http:
+            assert (await answered(http, path, None)).status_code == 401
+            assert (await answered(http, path, "bad")).status_code == 401
+            assert (await answered(http, path, "good")).status_code not in (401, 403)
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+async def answered(http: Any, path: str, token: str | None) -> Any:
+    """The answer of a server that may be starting."""
+    with anyio.fail_after(20):
+        while True:
+            try:
+                return await http.post(path, json=request("ping"), headers=bearer(token))
+            except httpx2.ConnectError:
+                await anyio.sleep(0.05)

@@ -1,6 +1,8 @@
 """How clients authenticate themselves: each in its own way, in one way at a time, and in no other."""
 
+import base64
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -236,31 +238,44 @@ UNKNOWN_KEY = "Invalid client_assertion: it is signed by no key of the client"
 @pytest.mark.parametrize(
     ("assertion", "description"),
     [
-        (signed(ec.generate_private_key(ec.SECP256R1())), "Invalid client_assertion: Signature verification failed"),
-        (signed(kid="other"), UNKNOWN_KEY),
-        (signed(kid="two"), UNKNOWN_KEY),
-        (signed("c2Vj" * 8, "HS256", None), UNKNOWN_KEY),
-        (signed("", "none", None), UNKNOWN_KEY),
-        (signed(aud="https://other.example.com/"), "Invalid client_assertion: Audience doesn't match"),
-        (signed(aud=None), "Invalid client_assertion: Token is missing the 'aud' claim"),
-        (signed(sub="other"), "Invalid client_assertion: its subject is not the client"),
-        (signed(sub=None), "Invalid client_assertion: Token is missing the 'sub' claim"),
-        (signed(exp=time.time() - 60), "Invalid client_assertion: Signature has expired"),
-        (signed(exp=None), "Invalid client_assertion: Token is missing the 'exp' claim"),
-        (signed(exp=time.time() + 9999), "Invalid client_assertion: it must end within 3600 seconds"),
-        (signed(nbf=time.time() + 60), "Invalid client_assertion: The token is not yet valid (nbf)"),
-        (signed(exp="soon"), "Invalid client_assertion: Expiration Time claim (exp) must be an integer."),
-        (signed(exp=float("inf")), "Invalid client_assertion: Expiration Time claim (exp) must be an integer."),
-        (signed(jti=None), "Invalid client_assertion: Token is missing the 'jti' claim"),
-        (signed(jti=["1"]), "Invalid client_assertion: JWT ID must be a string"),
-        (signed(iss="other"), "Invalid client_id"),
-        (signed(iss=None), "client_assertion is not a JWT with an issuer"),
-        ("x.y.z", "client_assertion is not a JWT with an issuer"),
-        ("x", "client_assertion is not a JWT with an issuer"),
+        (
+            lambda: signed(ec.generate_private_key(ec.SECP256R1())),
+            "Invalid client_assertion: Signature verification failed",
+        ),
+        (lambda: signed(kid="other"), UNKNOWN_KEY),
+        (lambda: signed(kid="two"), UNKNOWN_KEY),
+        (lambda: signed("c2Vj" * 8, "HS256", None), UNKNOWN_KEY),
+        (lambda: signed("", "none", None), UNKNOWN_KEY),
+        (lambda: signed(aud="https://other.example.com/"), "Invalid client_assertion: Audience doesn't match"),
+        (lambda: signed(aud=None), "Invalid client_assertion: Token is missing the 'aud' claim"),
+        (lambda: signed(sub="other"), "Invalid client_assertion: its subject is not the client"),
+        (lambda: signed(sub=None), "Invalid client_assertion: Token is missing the 'sub' claim"),
+        (lambda: signed(exp=time.time() - 60), "Invalid client_assertion: Signature has expired"),
+        (lambda: signed(exp=None), "Invalid client_assertion: Token is missing the 'exp' claim"),
+        (lambda: signed(exp=time.time() + 9999), "Invalid client_assertion: it must end within 3600 seconds"),
+        (lambda: signed(nbf=time.time() + 60), "Invalid client_assertion: The token is not yet valid (nbf)"),
+        (lambda: signed(exp="soon"), "Invalid client_assertion: Expiration Time claim (exp) must be an integer."),
+        (lambda: signed(exp=float("inf")), "Invalid client_assertion: Expiration Time claim (exp) must be an integer."),
+        (lambda: signed(jti=None), "Invalid client_assertion: Token is missing the 'jti' claim"),
+        (lambda: signed(jti=["1"]), "Invalid client_assertion: JWT ID must be a string"),
+        (lambda: signed(iss="other"), "Invalid client_id"),
+        (lambda: signed(iss=None), "client_assertion is not a JWT with an issuer"),
+        (lambda: "x.y.z", "client_assertion is not a JWT with an issuer"),
+        (lambda: "x", "client_assertion is not a JWT with an issuer"),
     ],
 )
-async def test_an_assertion_is_refused_that(assertion: str, description: str) -> None:
-    assert await by_assertion(signing(), assertion) == (401, "invalid_client", description)
+async def test_an_assertion_is_refused_that(assertion: Callable[[], str], description: str) -> None:
+    assert await by_assertion(signing(), assertion()) == (401, "invalid_client", description)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+async def test_an_assertion_that_is_nested_too_deep_is_refused(part: int) -> None:
+    nested = base64.urlsafe_b64encode(b'{"alg":"ES256","kid":' + b"[" * 20_000).rstrip(b"=").decode()
+    parts = signed().split(".")
+    parts[part] = nested
+    status, error, description = await by_assertion(signing(), ".".join(parts))
+    assert (status, error) == (401, "invalid_client")
+    assert description == "client_assertion is not a JWT with an issuer"
 
 
 async def test_an_assertion_says_what_it_is() -> None:

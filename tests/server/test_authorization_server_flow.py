@@ -1,5 +1,7 @@
 """An authorization server on a socket: a program gets in, comes back, and is thrown out."""
 
+import logging
+
 import anyio
 import pytest
 from authorization_server import AuthorizationServer, Browser, Program, served_authorization_server
@@ -136,3 +138,21 @@ async def test_an_access_token_ends() -> None:
     with served_authorization_server(access_seconds=-1, asks=False) as server:
         tokens = await Program(server).get_in()
         assert await server.provider.load_access_token(tokens["access_token"]) is None
+
+
+async def test_nothing_secret_is_logged_on_the_way_in_and_out(
+    server: AuthorizationServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    program = Program(server)
+    await program.register()
+    code = (await program.ask())["code"]
+    tokens = (await program.exchange(code)).json()
+    await program.exchange(code, code_verifier="wrong")
+    await program.refresh(tokens["refresh_token"])
+    await program.post("/token", grant_type="refresh_token", client_secret="guessed-secret")
+    await program.post("/revoke", token=tokens["access_token"])
+    # The HTTP client is the test's, and logs the URLs that it goes to.
+    logged = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("http"))
+    secrets = [code, program.VERIFIER, program.secret["client_secret"], tokens["access_token"], tokens["refresh_token"]]
+    assert [secret for secret in [*secrets, "guessed-secret", "wonderland"] if secret in logged] == []

@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import json
 import logging
 from typing import Any
 
 import pytest
 from authorization_desk import CALLBACK, ISSUER, Desk, logged, refusal
 from authorization_server import Program
+from pydantic import AnyHttpUrl
 from sign_in import SignIn
 
 from mcp.server.auth.handlers.token import TokenErrorResponse, TokenHandler
@@ -232,3 +234,11 @@ def test_the_notes_that_a_client_makes_for_itself_are_not_told_to_it() -> None:
     assert handler.response(token).body == b'{"access_token":"t","token_type":"Bearer"}'
     refused = handler.response(TokenErrorResponse(error="invalid_client"))
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Basic realm="oauth"')
+    assert refused.body == b'{"error":"invalid_client"}'
+    page = AnyHttpUrl("https://as.example.com/help")
+    refused = handler.response(TokenErrorResponse(error="invalid_grant", error_description='no "code"', error_uri=page))
+    assert json.loads(bytes(refused.body)) == {
+        "error": "invalid_grant",
+        "error_description": "no 'code'",
+        "error_uri": "https://as.example.com/help",
+    }

@@ -65,7 +65,7 @@ class ClientAssertions:
                 leeway=_LEEWAY,
                 options={"require": ["iss", "sub", "aud", "exp", "jti"]},
             )
-        except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError) as error:
+        except (jwt.PyJWTError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
             return str(error)
         return self._claims_problem(claims, client.client_id)
 
@@ -112,7 +112,7 @@ def assertion_issuer(assertion: str) -> str | None:
 
     try:
         issuer = jwt.decode(assertion, options={"verify_signature": False}).get("iss")
-    except (jwt.PyJWTError, ValueError):
+    except (jwt.PyJWTError, RecursionError, ValueError):
         return None
     return issuer if isinstance(issuer, str) and issuer else None
 

@@ -12,7 +12,15 @@ from typing import Final
 from pydantic import ValidationError
 from starlette.responses import JSONResponse
 
-__all__ = ["NO_STORE", "RefusedRequest", "describable", "error_response", "log_failure", "stringify_pydantic_error"]
+__all__ = [
+    "NO_STORE",
+    "RefusedRequest",
+    "describable",
+    "error_headers",
+    "error_response",
+    "log_failure",
+    "stringify_pydantic_error",
+]
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Keeps a response out of caches. RFC 6749, section 5.1."""
@@ -61,6 +69,16 @@ def describable(text: str) -> str:
     return _NOT_DESCRIBABLE.sub("?", text.replace('"', "'"))[:_MAX_DESCRIPTION]
 
 
+def error_headers(status: int) -> dict[str, str]:
+    """The headers of an error. 401 asks for a client's credentials.
+
+    Args:
+        status: The HTTP status.
+    """
+    # RFC 9110, section 11.6.1: no 401 without a challenge.
+    return {**NO_STORE, "WWW-Authenticate": 'Basic realm="oauth"'} if status == 401 else dict(NO_STORE)
+
+
 def error_response(
     error: str, description: str, status: int = 400, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
@@ -69,13 +87,11 @@ def error_response(
     Args:
         error: What is wrong, as a code.
         description: The same in words.
-        status: The HTTP status. 401 asks for a client's credentials.
+        status: The HTTP status.
         headers: More headers.
     """
-    # RFC 9110, section 11.6.1: no 401 without a challenge.
-    challenge = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == 401 else {}
     body = {"error": error, "error_description": describable(description)}
-    return JSONResponse(body, status, headers={**NO_STORE, **challenge, **(headers or {})})
+    return JSONResponse(body, status, headers={**error_headers(status), **(headers or {})})
 
 
 def log_failure(logger: logging.Logger, what: str, failure: Exception, secrets: Iterable[str | None]) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -102,7 +103,8 @@ def _read_jwk(entry: Any) -> Key | None:
         return None
     try:
         material: object = jwt.PyJWK(jwk).key
-    except (jwt.PyJWTError, ValueError, TypeError, AttributeError):
+    except (jwt.PyJWTError, UnsupportedAlgorithm, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # What PyJWT and cryptography meet in an entry that is no key. It must not cost the others.
         return None
     algorithms = _algorithms_of(material)
     if isinstance(jwk.get("alg"), str):

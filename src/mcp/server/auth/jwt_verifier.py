@@ -111,7 +111,7 @@ class JWTVerifier(TokenVerifier):
             algorithm, id = self._checked(header)
             keys = await self._keys.find(id, algorithm)
             claims = self._claims(token, keys, algorithm)
-        except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as wrong:
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as wrong:
             logger.debug("a token is refused: %s", _reason(wrong))
             return None
         return self._said(token, claims)

@@ -81,6 +81,7 @@ def build_metadata(
     supports_identity_assertion: bool = False,
     *,
     answers_carry_issuer: bool = False,
+    reads_client_documents: bool = False,
 ) -> OAuthMetadata:
     """What an authorization server says of itself.
 
@@ -92,6 +93,7 @@ def build_metadata(
         supports_identity_assertion: Whether it takes the assertions of an identity provider.
         answers_carry_issuer: Whether every answer to an authorization request carries `iss`; clients then refuse one
             that does not.
+        reads_client_documents: Whether a client may be the URL of a document about itself.
     """
     grant_types = ["authorization_code", "refresh_token"]
     methods = list(CLIENT_AUTHENTICATION_METHODS)
@@ -112,6 +114,7 @@ def build_metadata(
         revocation_endpoint_auth_methods_supported=methods if revokes else None,
         revocation_endpoint_auth_signing_alg_values_supported=ASSERTION_ALGORITHMS if revokes else None,
         code_challenge_methods_supported=["S256"],
+        client_id_metadata_document_supported=reads_client_documents or None,
         authorization_response_iss_parameter_supported=answers_carry_issuer or None,
         authorization_grant_profiles_supported=[ID_JAG_GRANT_PROFILE] if supports_identity_assertion else None,
     )
@@ -135,6 +138,10 @@ def create_auth_routes(
     and without it, for one that is mounted at the path. Its metadata has its place at the root of the host
     (`/.well-known/oauth-authorization-server/<path>`), which an application that is mounted elsewhere cannot serve.
 
+    A provider may have two attributes that its protocol does not ask for: `answers_carry_issuer = True` promises that
+    every answer that it builds itself carries `iss` (RFC 9207), and `client_documents`, a `ClientDocuments`, serves
+    clients whose id is the URL of a document.
+
     Args:
         provider: The authorization server, apart from its endpoints.
         issuer_url: What names it, and where its endpoints are.
@@ -156,6 +163,7 @@ def create_auth_routes(
         revocation,
         identity_assertion_enabled,
         answers_carry_issuer=getattr(provider, "answers_carry_issuer", False),
+        reads_client_documents=getattr(provider, "client_documents", None) is not None,
     )
     issuer = str(metadata.issuer)
     authenticator = ClientAuthenticator(provider, (issuer, str(metadata.token_endpoint)))

@@ -12,6 +12,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import RedirectResponse
 
+from mcp.server.auth.client_documents import find_client
 from mcp.server.auth.errors import (
     NO_STORE,
     RefusedRequest,
@@ -135,7 +136,10 @@ class AuthorizationHandler:
         client_id, wanted = parameters.get("client_id"), parameters.get("redirect_uri")
         if client_id is None:
             raise _Shown("client_id: Field required")
-        client = await self.provider.get_client(client_id)
+        try:
+            client = await find_client(self.provider, client_id)
+        except RefusedRequest as refused:
+            raise _Shown(refused.description) from refused
         if client is None:
             raise _Shown(f"Client ID '{client_id}' not found")
         try:

@@ -14,6 +14,8 @@ from pydantic import AnyHttpUrl, AnyUrl, BaseModel, ConfigDict, Field, TypeAdapt
 from mcp.server.auth.errors import (
     NO_STORE,
     RefusedRequest,
+    describable,
+    error_headers,
     error_response,
     log_failure,
     stringify_pydantic_error,
@@ -131,7 +133,11 @@ class TokenHandler:
         """
         if isinstance(obj, TokenErrorResponse):
             status = 401 if obj.error == "invalid_client" else 400
-            return error_response(obj.error, obj.error_description or obj.error, status)
+            description = obj.error_description
+            told = obj.model_copy(
+                update={"error_description": None if description is None else describable(description)}
+            )
+            return PydanticJSONResponse(told, status, headers=error_headers(status))
         # The rest of the model is what clients note down for themselves.
         told = obj.model_copy(update={"expires_at": None, "issuer": None, "token_endpoint": None})
         return PydanticJSONResponse(told, headers=NO_STORE)

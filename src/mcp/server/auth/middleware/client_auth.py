@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_plus
 
 from mcp.server.auth.client_assertions import ClientAssertions, assertion_issuer
+from mcp.server.auth.client_documents import find_client
 from mcp.server.auth.errors import RefusedRequest
 from mcp.server.auth.parameters import Parameters, read_parameters
 from mcp.server.auth.provider import OAuthAuthorizationServerProvider
@@ -93,10 +94,10 @@ class ClientAuthenticator:
         try:
             parameters = await read_parameters(request)
             parameters.check_repetition()
+            presented = _presented(request.headers.get("authorization"), parameters)
+            client = await find_client(self.provider, presented.client_id)
         except RefusedRequest as refused:
             raise AuthenticationError(refused.description, refused.error) from refused
-        presented = _presented(request.headers.get("authorization"), parameters)
-        client = await self.provider.get_client(presented.client_id)
         if client is None:
             raise AuthenticationError("Invalid client_id")
         self._check(client, presented)

@@ -198,10 +198,11 @@ async def test_an_authorization_server_that_says_it_cannot_do_pkce_is_refused(me
         assert "expected S256 (PKCE)" in await refused(resource)
 
 
-async def test_one_that_does_not_say_gets_the_challenge_all_the_same() -> None:
+async def test_one_that_does_not_say_gets_the_challenge_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     async with peers() as resource:
         resource.auth.changes["code_challenge_methods_supported"] = None
         assert (await get_in(resource)).status_code == 200
+    assert f"{resource.auth.origin} does not say whether it checks code challenges" in caplog.text
     assert resource.auth.asked_for("/authorize")[0]["code_challenge_method"] == "S256"
 
 

@@ -1,10 +1,12 @@
 """Tokens that end: refreshed before the user is asked, once for all who wait, and in a later process too."""
 
 import json
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from oauth_peers import (
     Resource,
@@ -55,6 +57,8 @@ async def all_at_once(client: OAuthClientProvider, url: str) -> list[int | str]:
             outcomes.append((await http.get(url)).status_code)
         except OAuthFlowError as failure:
             outcomes.append(str(failure))
+        except httpx2.TimeoutException as failure:
+            outcomes.append(type(failure).__name__)
 
     async with client_of(client) as http, anyio.create_task_group() as group:
         for _ in range(CALLERS):
@@ -119,6 +123,37 @@ async def test_fifty_callers_whose_user_says_no_are_all_told_after_one_page() ->
         async with client_of(client) as http:
             assert (await http.get(resource.url)).status_code == 200
     assert len(user.visited) == 2
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("where", ["discovery", "refresh"])
+async def test_fifty_callers_wait_once_for_a_server_that_never_answers(where: str) -> None:
+    async def never(request: Posted, reply: Reply) -> None:
+        await reply.disconnected()
+
+    async with peers() as resource:
+        client = provider(resource) if where == "discovery" else await signed_in(resource)
+        path = "/.well-known/oauth-authorization-server" if where == "discovery" else "/token"
+        resource.auth.instead[path] = never
+        start = time.monotonic()
+        outcomes = await all_at_once(client, resource.url)
+        assert time.monotonic() - start < 15
+    assert sorted(set(map(str, outcomes))) == [
+        f"No answer from {resource.auth.origin}{path}: ReadTimeout",
+        "ReadTimeout",
+    ]
+    assert outcomes.count("ReadTimeout") == 1
+
+
+async def test_fifty_callers_whose_metadata_is_oversized_ask_for_it_once() -> None:
+    async def large(request: Posted, reply: Reply) -> None:
+        await reply.send("200 OK", b" " * 300_000, "application/json")
+
+    async with peers() as resource:
+        resource.auth.instead["/.well-known/oauth-authorization-server"] = large
+        (outcome,) = set(await all_at_once(provider(resource), resource.url))
+    assert "is larger than" in str(outcome)
+    assert len(resource.auth.requested) == 1
 
 
 async def test_a_refresh_token_that_is_not_replaced_is_used_again() -> None:
@@ -333,3 +368,25 @@ async def test_a_client_that_is_no_longer_known_is_said_to_be() -> None:
             with pytest.raises(OAuthTokenError, match="invalid_client") as raised:
                 await http.get(resource.url)
     assert raised.value.error == "invalid_client"
+
+
+async def test_a_token_that_was_given_up_meanwhile_is_not_sent_again() -> None:
+    async with peers() as resource:
+        client = provider(resource)
+        async with client_of(client) as http:
+            await http.get(resource.url)
+            sent: list[str | None] = []
+
+            async def refuse(request: Posted, reply: Reply) -> None:
+                sent.append(request.headers.get("authorization"))
+                if len(sent) == 1:
+                    # As another request does whose refresh was refused.
+                    client.context.clear_tokens()
+                    await reply.send("401 Unauthorized")
+                else:
+                    await reply.json({})
+
+            resource.instead["/mcp"] = refuse
+            assert (await http.get(resource.url)).status_code == 200
+    assert sent[0] is not None
+    assert sent[1:] == [None]

@@ -80,20 +80,29 @@ async def drive(main: httpx2.Request, steps: Steps) -> AsyncGenerator[httpx2.Req
     """
     stack = _Stack(steps)
     response: httpx2.Response | None = None
+    failure: Exception | None = None
+    guard: _Guard | None = None
     try:
-        while (request := await stack.next_request(response)) is not None:
+        while (request := await stack.next_request(response, failure)) is not None:
+            failure = None
             if request is main:
                 response = yield request
                 continue
-            for _ in range(_MAX_REDIRECTS):
-                response = yield _bounded(request)
-                target = _redirect_within(request, response)
-                await read_answer(request, response)
-                if target is None:
-                    break
-                request = httpx2.Request("GET", target, headers=_portable(request.headers))
+            try:
+                for _ in range(_MAX_REDIRECTS):
+                    guard = _bound(request)
+                    response = yield request
+                    guard = None
+                    target = _redirect_within(request, response)
+                    await read_answer(request, response)
+                    if target is None:
+                        break
+                    request = httpx2.Request("GET", target, headers=_portable(request.headers))
+            except Exception as error:
+                response, failure = None, error
     finally:
-        await stack.aclose()
+        # A request that fails is not heard of here: the HTTP client raises, and closes this.
+        await stack.aclose(None if guard is None else guard.failure)
 
 
 class _Stack:
@@ -102,16 +111,16 @@ class _Stack:
     def __init__(self, steps: Steps) -> None:
         self._steps = [steps]
 
-    async def next_request(self, response: httpx2.Response | None) -> httpx2.Request | None:
+    async def next_request(self, response: httpx2.Response | None, failure: Exception | None) -> httpx2.Request | None:
         """Goes on to the next request; None at the end.
 
         Args:
             response: The answer to the one before.
+            failure: What is wrong with it.
 
         Raises:
             Exception: What a step raises, and the steps below it let through.
         """
-        failure: Exception | None = None
         while self._steps:
             try:
                 wanted = await _resume(self._steps[-1], response, failure)
@@ -131,10 +140,18 @@ class _Stack:
             raise failure
         return None
 
-    async def aclose(self) -> None:
-        """Ends what is under way, from the top."""
+    async def aclose(self, failure: Exception | None) -> None:
+        """Ends what is under way, from the top.
+
+        Args:
+            failure: Why it ends; None if nobody wants it any more.
+        """
         while self._steps:
-            await self._steps.pop().aclose()
+            step = self._steps.pop()
+            if failure is not None:
+                with suppress(StopAsyncIteration, Exception):
+                    await step.athrow(failure)
+            await step.aclose()
 
 
 async def _resume(step: Steps, response: httpx2.Response | None, failure: Exception | None) -> Any:
@@ -219,34 +236,46 @@ class _Once(httpx2.AsyncByteStream):
         yield body
 
 
-class _RedirectGuard:
-    """Refuses a redirect the moment it arrives, before an HTTP client that follows redirects can follow it.
+class _Guard:
+    """Watches a request, and refuses a redirect before an HTTP client that follows redirects can follow it.
 
     It is what `httpx2` calls a trace: told of what happens on the connection, and it can raise there. A redirect keeps
     the extensions of its request, so the guard is there for the whole way.
+
+    Attributes:
+        failure: Why there is no answer; None for as long as there may be one.
     """
 
     def __init__(self, request: httpx2.Request) -> None:
         self._request = request
+        self.failure: OAuthFlowError | None = None
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        if not event.endswith(".receive_response_headers.complete"):
-            return
+        if event.endswith(".failed") and isinstance(info["exception"], Exception):
+            self.failure = OAuthFlowError(f"No answer from {self._request.url}: {type(info['exception']).__name__}")
+        elif event.endswith(".receive_response_headers.complete"):
+            self._look_at(info["return_value"])
+
+    def _look_at(self, head: tuple[Any, ...]) -> None:
         # HTTP/1.1: version, status, reason, headers, ...; HTTP/2: status, headers.
-        parts: tuple[Any, ...] = info["return_value"]
-        status, headers = (parts[1], parts[3]) if isinstance(parts[0], bytes) else parts[:2]
-        response = httpx2.Response(status, headers=headers, request=self._request)
-        _redirect_within(self._request, response)
+        status, headers = (head[1], head[3]) if isinstance(head[0], bytes) else head[:2]
+        self.failure = None
+        try:
+            _redirect_within(self._request, httpx2.Response(status, headers=headers, request=self._request))
+        except OAuthFlowError as failure:
+            self.failure = failure
+            raise
 
 
-def _bounded(request: httpx2.Request) -> httpx2.Request:
+def _bound(request: httpx2.Request) -> _Guard:
     """Sets the bounds of a request that belongs to a flow."""
-    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": _RedirectGuard(request)}
+    guard = _Guard(request)
+    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": guard}
     # What is read is counted as it arrives, and should not grow when it is unpacked.
     request.headers["Accept-Encoding"] = "identity"
     if request.method != "GET":
         request.stream = _Once(request.content, request.url)
-    return request
+    return guard
 
 
 def _portable(headers: httpx2.Headers) -> dict[str, str]:

@@ -8,8 +8,8 @@ Specification: basic/authorization.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -134,7 +134,7 @@ class OAuthClientProvider(Login):
         super().__init__(context, DPoPProver.asked_for(dpop, storage), validate_resource_url)
         self._initialized = False
         self._flows = 0
-        self._last_failure: OAuthFlowError | None = None
+        self._last_failure: Exception | None = None
 
     async def _initialize(self) -> None:
         """Loads what is stored. Called before the first request is sent."""
@@ -161,8 +161,10 @@ class OAuthClientProvider(Login):
         self.context.protocol_version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
         if not (self._initialized and self.context.is_token_valid()):
             yield self._prepare()
-        tries = _Tries()
+        tries, token = _Tries(), None
         for _ in range(_MAX_ANSWERS):
+            if token is not None:
+                del request.headers["Authorization"]
             token = self._usable()
             if token is not None:
                 await self._sign(request, token)
@@ -196,8 +198,28 @@ class OAuthClientProvider(Login):
         finally:
             self.context.lock.release()
 
+    @contextmanager
+    def _shared(self, flows: int) -> Generator[None, None, None]:
+        """Within it a flow goes on, for all that wait for the lock. What it raises, they raise as well.
+
+        Args:
+            flows: How many flows had ended when the request was sent that needs this one.
+        """
+        if self._flows != flows and self._last_failure is not None:
+            # It waited for a flow that failed, and would only do the same once more.
+            raise copy(self._last_failure)
+        try:
+            yield
+        except Exception as failure:
+            self._flows += 1
+            self._last_failure = failure
+            raise
+        self._flows += 1
+        self._last_failure = None
+
     async def _prepare(self) -> Steps:
         """Refreshes the token before it is refused, if it has ended and can be refreshed where it came from."""
+        flows = self._flows
         async with self._alone():
             if not self._initialized:
                 await self._initialize()
@@ -205,7 +227,8 @@ class OAuthClientProvider(Login):
                 # Another process may have refreshed it meanwhile.
                 await self._load_tokens()
             if self._usable() is None and self._refresh_endpoint() is not None:
-                yield self._refresh()
+                with self._shared(flows):
+                    yield self._refresh()
 
     async def _answer(self, response: httpx2.Response, refused: OAuthToken | None, flows: int, tries: _Tries) -> Steps:
         """Gets another token than the one that was refused, if there is a way.
@@ -219,20 +242,11 @@ class OAuthClientProvider(Login):
         async with self._alone():
             if self._usable() is not refused:
                 return
-            if self._flows != flows and self._last_failure is not None:
-                # It waited for a flow that failed, and would only ask the user once more.
-                raise copy(self._last_failure)
-            try:
+            with self._shared(flows):
                 if response.status_code == 403:
                     yield self._step_up(response, tries)
                 elif not tries.logged_in:
                     yield self._get_in(response, tries)
-            except OAuthFlowError as failure:
-                self._flows += 1
-                self._last_failure = failure
-                raise
-            self._flows += 1
-            self._last_failure = None
 
     async def _get_in(self, response: httpx2.Response, tries: _Tries) -> Steps:
         """Gets a token: with a refresh token if there is one, or else with the user."""

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import jwt
 import pytest
 from dpop_peers import binding_peers
 from oauth_peers import Storage, User, client_of, peers, provider
 
-from mcp.client.auth.dpop import DPoPKey
-from mcp.client.auth.exceptions import OAuthTokenError
+from mcp.client.auth.dpop import DPoPKey, DPoPProver
+from mcp.client.auth.exceptions import OAuthFlowError, OAuthTokenError
 from mcp.client.auth.file_storage import FileTokenStorage
 from mcp.shared.auth import OAuthToken
 
@@ -137,6 +138,28 @@ async def test_a_server_that_does_not_bind_tokens_is_an_error_and_its_token_is_n
             await http.get(resource.url)
     assert resource.seen == [None]
     assert storage.tokens is None
+
+
+@pytest.mark.parametrize("taken", [["RS256"], []])
+async def test_a_server_that_cannot_check_our_proofs_is_an_error_before_the_user_is_asked(taken: list[str]) -> None:
+    user = User()
+    async with peers() as resource, client_of(provider(resource, user, dpop=True)) as http:
+        resource.auth.changes["dpop_signing_alg_values_supported"] = taken
+        with pytest.raises(OAuthFlowError, match=f"by {', '.join(taken) or 'nothing'}: expected ES256"):
+            await http.get(resource.url)
+    assert user.visited == []
+    assert resource.auth.asked == []
+
+
+async def test_nonces_of_many_servers_do_not_pile_up() -> None:
+    prover = DPoPProver(DPoPKey.generate(), Storage())
+    for number in range(40):
+        request = httpx2.Request("GET", f"https://{number}.example.com/")
+        prover.learn(request, httpx2.Response(200, headers={"dpop-nonce": f"n-{number}"}, request=request))
+    huge = httpx2.Response(200, headers={"dpop-nonce": "n" * 2000})
+    assert not prover.learn(httpx2.Request("GET", "https://huge.example.com/"), huge)
+    assert len(prover._nonces) == 16
+    assert prover._nonces["https://39.example.com"] == "n-39"
 
 
 async def test_a_bound_token_that_nobody_asked_for_is_an_error() -> None:

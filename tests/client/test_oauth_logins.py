@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 from authorization_server import AuthorizationServer, Browser, library, served_authorization_server
-from oauth_peers import CALLBACK, Resource, Storage, client_of, peers
+from oauth_peers import CALLBACK, Resource, Storage, User, client_of, peers
 from pydantic import AnyUrl
 
 from mcp import Client
@@ -63,6 +63,27 @@ async def test_a_user_at_this_machine_logs_in_once_and_is_known_in_the_next_run(
         storage = FileTokenStorage(tmp_path / "tokens", server.url("/mcp"))
         assert await answer_of(server, at_this_machine(server, browser, storage)) == "alice with read"
     assert [len(browser.visited) for browser in browsers] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("registered", "registrations"),
+    [("http://127.0.0.1:1/callback", 1), ("http://127.0.0.1/callback", 0), ("http://localhost/callback", 1), (None, 0)],
+)
+async def test_a_client_that_waits_elsewhere_than_it_is_registered_for_registers_anew(
+    registered: str | None, registrations: int
+) -> None:
+    login, user, storage = LoopbackLogin(port=3031), User(), Storage()
+    async with peers() as resource:
+        resource.auth.clients["known"] = {"client_id": "known"}
+        uris = None if registered is None else [AnyUrl(registered)]
+        await storage.set_client_info(
+            OAuthClientInformationFull(client_id="known", issuer=resource.auth.origin, redirect_uris=uris)
+        )
+        oauth = OAuthClientProvider(resource.url, login.client_metadata(), storage, user.open, user.come_back)
+        async with client_of(oauth) as http:
+            assert (await http.get(resource.url)).status_code == 200
+        asked = resource.auth.asked_for("/register")
+        assert [one["redirect_uris"] for one in asked] == [["http://127.0.0.1:3031/callback"]] * registrations
 
 
 async def test_a_user_who_says_no_is_heard_and_not_asked_again(server: AuthorizationServer) -> None:

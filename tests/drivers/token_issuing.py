@@ -49,7 +49,7 @@ def claims(**changed: Any) -> dict[str, Any]:
     all_claims = {
         "iss": ISSUER,
         "aud": AUDIENCE,
-        "exp": now + 300,
+        "exp": now + 36_000,
         "iat": now,
         "sub": "alice",
         "client_id": "app",

@@ -28,7 +28,7 @@ def active(**changed: Any) -> dict[str, Any]:
         "client_id": "app",
         "sub": "alice",
         "scope": "read write",
-        "exp": NOW + 300,
+        "exp": NOW + 36_000,
         "aud": AUDIENCE,
         "iss": ISSUER,
         **changed,
@@ -49,7 +49,7 @@ async def test_an_active_token_says_who_it_is_from_and_what_for() -> None:
             token="opaque-token",
             client_id="app",
             scopes=["read", "write"],
-            expires_at=NOW + 300,
+            expires_at=NOW + 36_000,
             resource=AUDIENCE,
             subject="alice",
             claims=active(),
@@ -77,7 +77,7 @@ async def test_the_secret_may_go_in_the_form() -> None:
         active(exp=NOW - 1),
         active(exp="never"),
         active(exp=True),
-        active(nbf=NOW + 600),
+        active(nbf=NOW + 36_000),
         active(nbf="soon"),
         active(aud="https://other.example.com"),
         active(aud=["https://other.example.com"]),
@@ -179,7 +179,7 @@ async def test_a_bounded_number_of_answers_is_remembered_the_oldest_is_forgotten
 
 
 async def test_a_remembered_token_ends_when_it_ends() -> None:
-    server = KeyServer({PATH: active(exp=NOW + 300)})
+    server = KeyServer({PATH: active(exp=NOW + 36_000)})
     with server.serving() as origin:
         remembering = verifier(origin, cache_seconds=600)
         found = await remembering.verify_token("t")

@@ -74,7 +74,9 @@ def test_a_proof_for_another_request_does_not_let_it_in(changes: dict[str, Any],
     assert TOKEN not in str(error)
 
 
-@pytest.mark.parametrize("bound_to", [None, "", DPoPKey.generate().thumbprint, ["x"]])
+@pytest.mark.parametrize(
+    "bound_to", [None, "", DPoPKey.generate().thumbprint, ["x"]], ids=["nothing", "empty", "another", "list"]
+)
 def test_a_token_of_another_key_does_not_let_a_request_in(bound_to: object) -> None:
     assert refusal(DPoPVerifier(), proof(), bound_to=bound_to).error == "invalid_token"
 

@@ -106,7 +106,7 @@ def test_a_proof_for_another_request_is_refused(claims: dict[str, Any], reason: 
         check(signed(claims))
 
 
-@pytest.mark.parametrize("ath", [None, token_hash("another"), 7, "ü"])
+@pytest.mark.parametrize("ath", [None, token_hash("another"), 7, "ü"], ids=["none", "another", "number", "umlaut"])
 def test_a_proof_for_another_token_is_refused(ath: object) -> None:
     with pytest.raises(InvalidDPoPProof, match="ath is not the hash of the token"):
         check(signed({"ath": ath}), access_token="secret")
@@ -164,7 +164,11 @@ def test_another_kind_of_jwt_is_no_proof(typ: str) -> None:
         check(signed(typ=typ))
 
 
-@pytest.mark.parametrize("text", ["", "a.b.c", "a", "....", "ü.ü.ü", "x" * 9000, proof() + "x", proof()[:-1]])
+@pytest.mark.parametrize(
+    "text",
+    ["", "a.b.c", "a", "....", "ü.ü.ü", "x" * 9000, proof() + "xxxx", proof()[:-4]],
+    ids=["nothing", "letters", "letter", "dots", "umlauts", "huge", "longer", "shorter"],
+)
 def test_what_is_no_jwt_is_refused(text: str) -> None:
     with pytest.raises(InvalidDPoPProof):
         check(text)

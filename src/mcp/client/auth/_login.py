@@ -24,13 +24,14 @@ from mcp.client.auth._registration import (
     create_client_info_from_metadata_url,
     create_client_registration_request,
     handle_registration_response,
+    knows_redirect_uri,
     registration_metadata,
     should_use_client_metadata_url,
 )
 from mcp.client.auth._scopes import OFFLINE_ACCESS
 from mcp.client.auth._sending import Steps
 from mcp.client.auth._token_requests import TokenRequests
-from mcp.client.auth.dpop import DPoPProver
+from mcp.client.auth.dpop import DPoPProver, check_algorithms
 from mcp.client.auth.exceptions import (
     AuthorizationResponseError,
     LoginRequired,
@@ -76,6 +77,8 @@ class Login(TokenRequests):
     async def _log_in(self, scope: str | None) -> Steps:
         """Gets a new token from the authorization server that was found."""
         self._requested_scope = scope
+        if self._dpop is not None and self.context.oauth_metadata is not None:
+            check_algorithms(self.context.oauth_metadata)
         yield self._register()
         yield self._request_token(await self._perform_authorization())
 
@@ -144,15 +147,18 @@ class Login(TokenRequests):
         await context.storage.set_client_info(info)
 
     def _is_too_narrow(self, server: OAuthMetadata) -> bool:
-        """Whether the client was registered on the spot for fewer scopes than it now asks for, and can be anew."""
+        """Whether the client was registered on the spot for less than it now asks for, and can be anew.
+
+        That is fewer scopes, or another place where the user comes back to.
+        """
         info, wanted = self.context.client_info, set((self._requested_scope or "").split())
-        if info is None or info.scope is None or info.client_id == self.context.client_metadata_url:
+        if info is None or info.issuer is None or info.client_id == self.context.client_metadata_url:
             return False
-        return (
-            info.issuer is not None
-            and server.registration_endpoint is not None
-            and not wanted <= {*info.scope.split(), OFFLINE_ACCESS}
-        )
+        if server.registration_endpoint is None:
+            return False
+        if info.scope is not None and not wanted <= {*info.scope.split(), OFFLINE_ACCESS}:
+            return True
+        return not knows_redirect_uri(info, self.context.client_metadata)
 
     def _unregistered_text(self, issuer: str) -> str:
         known = self.context.client_info

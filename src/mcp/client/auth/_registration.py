@@ -4,7 +4,7 @@ Specification: basic/authorization/client-registration; RFC 7591; client ID meta
 """
 
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 from pydantic import AnyUrl
@@ -23,6 +23,7 @@ __all__ = [
     "credentials_match_issuer",
     "handle_registration_response",
     "is_valid_client_metadata_url",
+    "knows_redirect_uri",
     "registration_metadata",
     "should_use_client_metadata_url",
 ]
@@ -51,6 +52,28 @@ def is_valid_client_metadata_url(url: str | None) -> bool:
         return False
     parts = urlsplit(url)
     return parts.scheme == "https" and bool(parts.hostname) and parts.path not in ("", "/")
+
+
+def knows_redirect_uri(info: OAuthClientInformationFull, metadata: OAuthClientMetadata) -> bool:
+    """Whether a registration lets the user come back to where the program now waits.
+
+    Args:
+        info: The registration. One that names no place leaves that to the server.
+        metadata: What the program says of itself.
+    """
+    if not info.redirect_uris or not metadata.redirect_uris:
+        return True
+    wanted = urlsplit(str(metadata.redirect_uris[0]))
+    for uri in info.redirect_uris:
+        known = urlsplit(str(uri))
+        # One of this machine that was registered without a port is good with any. RFC 8252, section 7.3.
+        if wanted == known or (known.port is None and is_local(str(uri)) and _without_port(wanted) == known):
+            return True
+    return False
+
+
+def _without_port(url: SplitResult) -> SplitResult:
+    return url._replace(netloc=url.netloc.removesuffix(f":{url.port}"))
 
 
 def should_use_client_metadata_url(oauth_metadata: OAuthMetadata | None, client_metadata_url: str | None) -> bool:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from mcp.client.auth._challenges import extract_field_from_www_auth
 from mcp.client.auth._documents import json_object
 from mcp.client.auth._places import origin_of
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.protocol.dpop import DPoPKey
 
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["DPoPKey", "DPoPKeyStorage", "DPoPProver"]
+    from mcp.shared.auth import OAuthMetadata
+
+__all__ = ["DPoPKey", "DPoPKeyStorage", "DPoPProver", "check_algorithms"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +37,21 @@ class DPoPKeyStorage(Protocol):
     async def set_dpop_key(self, key: dict[str, Any]) -> None:
         """Keeps a private key, as a JWK."""
         ...
+
+
+def check_algorithms(server: "OAuthMetadata") -> None:
+    """Whether an authorization server takes proofs of this client, or does not say.
+
+    Args:
+        server: What it says of itself.
+
+    Raises:
+        OAuthFlowError: It says what it takes, and ES256 is not among it.
+    """
+    taken = server.dpop_signing_alg_values_supported
+    if taken is not None and "ES256" not in taken:
+        named = ", ".join(taken) or "nothing"
+        raise OAuthFlowError(f"The authorization server {server.issuer} takes DPoP proofs by {named}: expected ES256")
 
 
 class DPoPProver:

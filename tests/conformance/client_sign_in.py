@@ -44,8 +44,11 @@ class Browser:
         self._landed = ""
 
     async def visit(self, url: str) -> None:
-        async with httpx2.AsyncClient() as http:
+        http = httpx2.AsyncClient()
+        try:
             answer = await http.get(url)
+        finally:
+            await http.aclose()
         self._landed = answer.headers["location"]
 
     async def come_back(self) -> AuthorizationCodeResult:

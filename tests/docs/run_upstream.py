@@ -18,6 +18,10 @@ from typing import TypedDict
 
 from upstream_statements import STATEMENTS, Statement
 
+_TESTS = Path(__file__).parents[1]
+# As `pythonpath` has it for pytest.
+sys.path[:0] = [str(_TESTS / "drivers"), str(_TESTS.parent / "examples")]
+
 # Each file of statements registers its own.
 for _file in sorted(Path(__file__).parent.glob("upstream_*.py")):
     importlib.import_module(_file.stem)

@@ -19,7 +19,9 @@ from mcp.server.auth import JWTVerifier
 from mcp.server.auth.challenges import Credentials, Denial, challenges, read_credentials
 from mcp.server.auth.jwt_keys import ALGORITHMS, read_key_set
 
-logging.disable(logging.CRITICAL)
+# Not all of logging: another target looks at what is logged.
+logging.getLogger("mcp.server.auth").addHandler(logging.NullHandler())
+logging.getLogger("mcp.server.auth").propagate = False
 
 _LIVES: Final = 10**10
 KEY_SET: Final[dict[str, Any]] = {"keys": [jwk(RSA_KEY, "one"), jwk(EC_KEY, "two")]}

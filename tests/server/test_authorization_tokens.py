@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from sign_in import SignIn
 
 from mcp.server.auth.handlers.token import TokenErrorResponse, TokenHandler
 from mcp.server.auth.middleware.client_auth import ClientAuthenticator
-from mcp.server.auth.provider import IdentityAssertionParams, TokenError
+from mcp.server.auth.provider import AuthorizationCode, IdentityAssertionParams, TokenError
 from mcp.shared.auth import JWT_BEARER_GRANT_TYPE, OAuthClientInformationFull, OAuthToken
 
 pytestmark = pytest.mark.anyio
@@ -242,3 +244,23 @@ def test_the_notes_that_a_client_makes_for_itself_are_not_told_to_it() -> None:
         "error_description": "no 'code'",
         "error_uri": "https://as.example.com/help",
     }
+
+
+class Transacting(SignIn):
+    """Refuses every code, within a transaction."""
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[None, None]:
+        yield
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        async with self.transaction():
+            raise TokenError("invalid_grant", "used before")
+
+
+async def test_a_provider_may_refuse_from_within_a_transaction() -> None:
+    desk = Desk(Transacting(ISSUER, asks=False))
+    desk.client()
+    assert refusal(await desk.exchange(await desk.code())) == (400, "invalid_grant", "used before")

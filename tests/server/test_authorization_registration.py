@@ -141,6 +141,12 @@ async def test_a_client_is_registered_for_scopes(
             "redirect_uris: 'javascript:alert(1)' cannot be registered: its scheme must not be javascript",
         ),
         (
+            {"redirect_uris": [CALLBACK, "steam://run/1"]},
+            "invalid_redirect_uri",
+            "redirect_uris: 'steam://run/1' cannot be registered: a program's own scheme must have a dot, as in "
+            "com.example.app, and steam is not among those that this server takes without",
+        ),
+        (
             {"redirect_uris": ["https://shelf.example.com\\@evil.example.com"]},
             "invalid_redirect_uri",
             "redirect_uris: 'https://shelf.example.com?@evil.example.com' cannot be registered: "
@@ -202,6 +208,17 @@ async def test_a_client_is_not_registered_that(metadata: dict[str, Any], error: 
 async def test_a_web_application_registers_what_is_https() -> None:
     told = (await Desk().register(application_type="web", redirect_uris=["https://shelf.example.com"])).json()
     assert (told["application_type"], told["redirect_uris"]) == ("web", ["https://shelf.example.com"])
+
+
+@pytest.mark.parametrize("schemes", [{}, {"program_schemes": ["shelf"]}])
+async def test_the_operator_says_which_programs_are_reached_by_schemes_without_a_dot(schemes: dict[str, Any]) -> None:
+    desk = Desk(client_registration_options=ClientRegistrationOptions(enabled=True, **schemes))
+    for uri, registered in [
+        ("com.example.shelf:/callback", True),
+        ("cursor://anysphere.cursor-mcp/oauth/callback", not schemes),
+        ("shelf://callback", bool(schemes)),
+    ]:
+        assert (await desk.register(redirect_uris=[CALLBACK, uri])).status_code == (201 if registered else 400)
 
 
 @pytest.mark.parametrize(

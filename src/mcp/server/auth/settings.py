@@ -4,6 +4,7 @@ from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import Self
 
 from mcp.protocol.dpop import PROOF_ALGORITHMS
+from mcp.server.auth.redirects import PROGRAM_SCHEMES
 
 __all__ = ["AuthSettings", "ClientRegistrationOptions", "DPoPSettings", "RevocationOptions"]
 
@@ -16,6 +17,9 @@ class ClientRegistrationOptions(BaseModel):
         client_secret_expiry_seconds: How long a client's secret lives, in seconds; None for ever.
         valid_scopes: What a client may register for; None for anything.
         default_scopes: What a client is registered for that does not say.
+        program_schemes: Schemes of programs on the user's machine that a redirect URI may have, beside `https`,
+            `http` on loopback, and every scheme with a dot in it. Left out, those of well-known programs, such as
+            `cursor` and `vscode`.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -24,6 +28,7 @@ class ClientRegistrationOptions(BaseModel):
     client_secret_expiry_seconds: int | None = None
     valid_scopes: list[str] | None = None
     default_scopes: list[str] | None = None
+    program_schemes: list[str] = list(PROGRAM_SCHEMES)
 
 
 class RevocationOptions(BaseModel):

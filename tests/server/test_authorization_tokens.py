@@ -116,6 +116,50 @@ async def test_a_client_that_did_not_register_for_refreshing_gets_and_uses_no_re
     )
 
 
+@pytest.mark.parametrize("resource", ["mcp.example.com", "https://mcp.example.com/#x", "https://[mcp"])
+@pytest.mark.parametrize("granted", [None, "https://mcp.example.com"])
+async def test_what_names_no_resource_is_refused_whatever_the_user_agreed_to(
+    desk: Desk, resource: str, granted: str | None
+) -> None:
+    expected = (400, "invalid_target", "resource: expected an absolute URI without a fragment")
+    code = await desk.code(resource=granted)
+    assert refusal(await desk.exchange(code, resource=resource)) == expected
+    tokens = (await desk.exchange(code)).json()
+    form = {"grant_type": "refresh_token", "client_id": "shelf", "refresh_token": tokens["refresh_token"]}
+    assert refusal(await desk.post("/token", {**form, "resource": resource})) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("https://mcp.example.com/a?b=1", True),
+        ("HTTPS://MCP.example.com:443/a/?b=1", True),
+        ("https://mcp.example.com/a", False),
+        ("https://mcp.example.com/a?b=2", False),
+        ("https://mcp.example.com/a/c?b=1", False),
+        ("https://mcp.example.com/?b=1", False),
+        ("http://mcp.example.com/a?b=1", False),
+        ("https://mcp.example.com:99999/a?b=1", False),
+    ],
+)
+async def test_a_code_is_for_the_resource_that_the_user_agreed_to(desk: Desk, asked: str, same: bool) -> None:
+    code = await desk.code(resource="https://mcp.example.com/a?b=1")
+    answer = await desk.exchange(code, resource=asked)
+    if same:
+        assert answer.status_code == 200
+    else:
+        assert refusal(answer)[1:] == ("invalid_target", "The grant is for the resource https://mcp.example.com/a?b=1")
+
+
+async def test_tokens_of_a_grant_that_names_no_resource_name_none_whatever_the_client_asks_for(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    tokens = (await desk.exchange(await desk.code(), resource="https://mcp.example.com")).json()
+    assert desk.provider.access[tokens["access_token"]].resource is None
+    assert "A client asks for tokens for https://mcp.example.com, but its grant names no resource" in logged(caplog)
+
+
 class Trusting(SignIn):
     """Takes assertions."""
 

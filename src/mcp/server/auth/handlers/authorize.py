@@ -22,7 +22,7 @@ from mcp.server.auth.errors import (
     stringify_pydantic_error,
 )
 from mcp.server.auth.json_response import PydanticJSONResponse
-from mcp.server.auth.parameters import Parameters, read_parameters
+from mcp.server.auth.parameters import Parameters, read_parameters, resource_problem
 from mcp.server.auth.provider import (
     AuthorizationErrorCode,
     AuthorizationParams,
@@ -199,17 +199,10 @@ def _asked(parameters: Parameters) -> AuthorizationRequest:
         raise AuthorizeError(code, stringify_pydantic_error(error)) from None
     if len(asked.code_challenge) != _CHALLENGE_LENGTH:
         raise AuthorizeError("invalid_request", f"code_challenge: expected {_CHALLENGE_LENGTH} characters, as of S256")
-    if asked.resource is not None and not _names_a_resource(asked.resource):
-        raise AuthorizeError("invalid_target", "resource: expected an absolute URI without a fragment")
+    problem = resource_problem(asked.resource)
+    if problem is not None:
+        raise AuthorizeError("invalid_target", problem)
     return asked
-
-
-def _names_a_resource(resource: str) -> bool:
-    """RFC 8707, section 2."""
-    try:
-        return bool(urlsplit(resource).scheme) and "#" not in resource
-    except ValueError:
-        return False
 
 
 def _error_at(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcp.server.auth.provider import OAuthAuthorizationServerProvider
 
-__all__ = ["ClientDocuments", "find_client"]
+__all__ = ["ClientDocuments", "find_client", "registered_itself"]
 
 _SECONDS: Final = 5.0
 """How long a document may take."""
@@ -74,6 +74,11 @@ class ClientDocuments:
         self._verify = True if ssl_context is None else ssl_context
         self._kept: dict[str, tuple[float, OAuthClientInformationFull]] = {}
         self._running = 0
+
+    @property
+    def has_trusted_hosts(self) -> bool:
+        """Whether a document is read only from hosts that the operator has named."""
+        return self._trusted_hosts is not None
 
     async def client(self, client_id: str) -> OAuthClientInformationFull | None:
         """The client that a document is about.
@@ -272,3 +277,19 @@ async def find_client(
     if client is not None or documents is None:
         return client
     return await documents.client(client_id)
+
+
+def registered_itself(
+    provider: "OAuthAuthorizationServerProvider[Any, Any, Any]", client: OAuthClientInformationFull
+) -> bool:
+    """Whether nobody but a client itself vouches for what it says.
+
+    Args:
+        provider: The authorization server.
+        client: The client. Registration notes when it issued an id; a client that was registered by hand has no such
+            note.
+    """
+    if client.client_id_issued_at is not None:
+        return True
+    documents: ClientDocuments | None = getattr(provider, "client_documents", None)
+    return documents is not None and not documents.has_trusted_hosts and client.client_id.startswith("https://")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AnyUrl
 
-__all__ = ["PROGRAM_SCHEMES", "is_answer_at", "redirect_uri_problem", "registration_problem", "same_uri"]
+__all__ = ["PROGRAM_SCHEMES", "is_answer_at", "is_website", "redirect_uri_problem", "registration_problem", "same_uri"]
 
 ApplicationType = Literal["web", "native"]
 
@@ -112,6 +112,15 @@ def same_uri(one: AnyUrl | str, other: AnyUrl | str) -> bool:
 def _with_path(uri: str) -> str:
     parts = urlsplit(uri)
     return parts._replace(path=parts.path or "/").geturl()
+
+
+def is_website(uri: AnyUrl) -> bool:
+    """Whether a redirect URI leads to a page of somebody's, rather than to a program on the user's machine.
+
+    Args:
+        uri: The redirect URI.
+    """
+    return uri.scheme in ("http", "https") and (uri.host or "").strip("[]") not in _LOOPBACK_HOSTS
 
 
 def is_answer_at(location: str, redirect_uri: AnyUrl) -> bool:

@@ -6,7 +6,6 @@ Specification: basic/authorization/client-registration under "Client ID Metadata
 security-considerations under the same name; draft-ietf-oauth-client-id-metadata-document-00.
 """
 
-import ipaddress
 import re
 import socket
 import ssl
@@ -22,6 +21,7 @@ from pydantic_core import from_json
 from mcp.server.auth.client_assertions import has_keys
 from mcp.server.auth.errors import RefusedRequest, stringify_pydantic_error
 from mcp.server.auth.redirects import registration_problem
+from mcp.shared._addresses import is_public_address
 from mcp.shared.auth import OAuthClientInformationFull
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class ClientDocuments:
         """Where the host is. The connection goes to one of these, whatever a second look-up would say."""
         found = await anyio.getaddrinfo(url.hostname, url.port or 443, type=socket.SOCK_STREAM)
         addresses = [str(address[0]) for *_, address in found]
-        if not self._allow_private and not all(ipaddress.ip_address(address).is_global for address in addresses):
+        if not self._allow_private and not all(map(is_public_address, addresses)):
             raise _refused("its host is not on the public network")
         return addresses
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp.shared._addresses import is_public_address
+from mcp.shared._addresses import is_public_address, network_of
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,9 @@ def test_an_address_is_not_public(address: str) -> None:
 def test_what_is_no_address_is_an_error() -> None:
     with pytest.raises(ValueError, match="does not appear to be"):
         is_public_address("localhost")
+
+
+def test_an_address_of_ipv6_is_one_of_many_of_the_same_party() -> None:
+    assert network_of("93.184.215.14") == "93.184.215.14/32"
+    assert network_of("2606:2800:21f:1::5") == network_of("2606:2800:21f:1:2::6") == "2606:2800:21f:1::/64"
+    assert network_of("fe80::1%1") == "fe80::/64"

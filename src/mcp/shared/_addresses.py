@@ -6,7 +6,7 @@ IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890); RFC 6052 (NAT6
 import ipaddress
 from typing import Final
 
-__all__ = ["is_public_address"]
+__all__ = ["is_public_address", "network_of"]
 
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
@@ -43,3 +43,16 @@ def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
+
+
+def network_of(address: str) -> str:
+    """What one party has at least, where it has an address: that of IPv4, or 64 bits of that of IPv6.
+
+    Args:
+        address: An IPv4 or IPv6 address.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    plain = address.partition("%")[0]
+    return str(ipaddress.ip_network(f"{plain}/64" if ":" in plain else plain, strict=False))

@@ -269,6 +269,8 @@ async def test_the_provider_may_refuse_a_client() -> None:
     assert refusal(refused) == (400, "unapproved_software_statement", "we do not know you")
     provider.failure = RegistrationError("invalid_client_metadata")
     assert (await Desk(provider).register()).json() == {"error": "invalid_client_metadata"}
+    provider.failure = RegistrationError("too_many_clients")  # type: ignore[arg-type]
+    assert (await Desk(provider).register()).json() == {"error": "too_many_clients"}
 
 
 async def test_a_provider_that_fails_tells_the_client_nothing_and_the_log_no_secret(

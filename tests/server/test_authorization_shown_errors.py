@@ -10,7 +10,7 @@ from authorization_desk import CALLBACK, ISSUER, Desk, refusal, sent_back
 from sign_in import SignIn
 
 from mcp.server.auth.client_documents import ClientDocuments, registered_itself
-from mcp.server.auth.provider import AuthorizationErrorCode, AuthorizationParams, AuthorizeError
+from mcp.server.auth.provider import AuthorizationParams, AuthorizeError
 from mcp.shared.auth import OAuthClientInformationFull
 
 pytestmark = pytest.mark.anyio
@@ -113,11 +113,12 @@ async def test_a_website_that_registered_itself_still_gets_its_code() -> None:
     [
         (AuthorizeError("access_denied", "not today"), 400, "access_denied"),
         (AuthorizeError("temporarily_unavailable"), 503, "temporarily_unavailable"),
+        (AuthorizeError("login_required"), 400, "login_required"),  # type: ignore[arg-type]
         (RuntimeError("lost"), 500, "server_error"),
     ],
 )
 async def test_what_the_provider_refuses_before_it_asks_the_user_is_shown_too(
-    failure: Exception, status: int, error: AuthorizationErrorCode
+    failure: Exception, status: int, error: str
 ) -> None:
     class Refusing(SignIn):
         async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
@@ -127,6 +128,8 @@ async def test_what_the_provider_refuses_before_it_asks_the_user_is_shown_too(
     answer = await shown_to_a_browser(desk, client_id=await registered(desk), redirect_uri=WEBSITE)
     assert answer.status_code == status
     assert f"<pre>{error}" in answer.text
+    told = await desk.authorize(client_id=await registered(desk), redirect_uri=WEBSITE)
+    assert (told.status_code, told.json()["error"]) == (status, error)
     desk.client()
     assert sent_back(await desk.authorize())["error"] == error
 

@@ -308,3 +308,16 @@ async def test_a_provider_may_refuse_from_within_a_transaction() -> None:
     desk = Desk(Transacting(ISSUER, asks=False))
     desk.client()
     assert refusal(await desk.exchange(await desk.code())) == (400, "invalid_grant", "used before")
+
+
+async def test_a_code_that_is_defined_elsewhere_is_passed_on() -> None:
+    class Extended(SignIn):
+        async def exchange_authorization_code(
+            self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+        ) -> OAuthToken:
+            raise TokenError("use_dpop_nonce")  # type: ignore[arg-type]
+
+    desk = Desk(Extended(ISSUER, asks=False))
+    desk.client()
+    answer = await desk.exchange(await desk.code())
+    assert (answer.status_code, answer.json()) == (400, {"error": "use_dpop_nonce"})

@@ -217,7 +217,7 @@ def _asked(parameters: Parameters) -> AuthorizationRequest:
 
 def _error(refusal: AuthorizeError, parameters: Parameters) -> AuthorizationErrorResponse:
     description = refusal.error_description
-    return AuthorizationErrorResponse(
+    return AuthorizationErrorResponse.model_construct(
         error=refusal.error,
         error_description=None if description is None else describable(description),
         state=parameters.get("state"),

@@ -78,7 +78,7 @@ class RegistrationHandler:
             return error_response(refused.error, refused.description, refused.status)
         except RegistrationError as refused:
             description = refused.error_description
-            content = RegistrationErrorResponse(
+            content = RegistrationErrorResponse.model_construct(
                 error=refused.error, error_description=None if description is None else describable(description)
             )
             return PydanticJSONResponse(content, 400, headers=NO_STORE)

@@ -157,7 +157,9 @@ class TokenHandler:
         except AuthenticationError as refused:
             return error_response(refused.error, refused.message, 401 if refused.error == "invalid_client" else 400)
         except TokenError as refused:
-            return self.response(TokenErrorResponse(error=refused.error, error_description=refused.error_description))
+            return self.response(
+                TokenErrorResponse.model_construct(error=refused.error, error_description=refused.error_description)
+            )
         except Exception as failure:
             secrets = [*parameters.secrets, request.headers.get("authorization")]
             log_failure(logger, "A token request at the authorization server's provider", failure, secrets)

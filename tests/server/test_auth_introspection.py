@@ -87,6 +87,7 @@ async def test_the_secret_may_go_in_the_form() -> None:
         active(token_type="refresh_token"),
         active(typ="Refresh"),
         active(token_use="id"),
+        active(at_hash="of-a-token"),
     ],
 )
 async def test_whatever_is_not_plainly_good_is_refused(answer: dict[str, Any]) -> None:
@@ -225,6 +226,8 @@ async def test_without_an_audience_of_its_own_the_settings_of_the_server_decide(
         ("http://auth.example.com/introspect", {}, "endpoint= takes an https URL"),
         ("https://auth.example.com", {"audience": []}, "audience= must say"),
         ("https://auth.example.com", {"audience": ""}, "audience= must say"),
+        ("https://auth.example.com", {"client_id": ""}, "client_id= and client_secret= must say who asks"),
+        ("https://auth.example.com", {"client_secret": ""}, "client_id= and client_secret= must say who asks"),
         ("https://auth.example.com", {"cache_seconds": -1}, "cache_seconds= must not be negative"),
         ("https://auth.example.com", {"timeout": -1}, "timeout= must be a positive"),
         ("https://auth.example.com", {"auth_method": "none"}, "auth_method= takes 'client_secret_basic' or"),

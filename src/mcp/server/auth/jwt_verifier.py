@@ -6,6 +6,7 @@ Specification: RFC 9068, RFC 7519, RFC 8725 (best current practices).
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
@@ -23,6 +24,7 @@ from mcp.server.auth.jwt_keys import (
     read_pem,
 )
 from mcp.server.auth.provider import AccessToken, TokenVerifier, VerifierUnavailable
+from mcp.server.auth.token_kinds import is_other_token
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,7 +64,7 @@ class JWTVerifier(TokenVerifier):
 
     Raises:
         ValueError: A URL is no HTTPS URL, an algorithm is none that can be verified without a shared secret, `keys`
-            holds no key, or both `jwks_url` and `keys` are given.
+            holds no key, both `jwks_url` and `keys` are given, or a number of seconds makes no sense.
         TypeError: An argument is of a wrong type.
     """
 
@@ -89,7 +91,7 @@ class JWTVerifier(TokenVerifier):
         self._audiences = _audiences(audience)
         self._algorithms = _algorithms(algorithms)
         self._types = None if token_types is None else frozenset(map(_plain_type, token_types))
-        self._leeway = leeway
+        self._leeway = _leeway(leeway)
         self._jwks_url = None if jwks_url is None else check_url("jwks_url", jwks_url)
         self._timeout = timeout
         self._fetcher = Fetcher(http_client, timeout=timeout, max_bytes=_MAX_KEY_SET_BYTES)
@@ -176,6 +178,8 @@ class JWTVerifier(TokenVerifier):
             # The leeway is for what begins: a token that has ended is one to be refreshed.
             if not int(claims["exp"]) > time.time():
                 raise jwt.ExpiredSignatureError("Signature has expired")
+            if is_other_token(claims):
+                raise jwt.InvalidTokenError("it is no access token")
             return claims
         return None
 
@@ -210,8 +214,16 @@ def scopes_of(claims: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _audiences(audience: str | Collection[object]) -> list[str]:
-    audiences = [audience] if isinstance(audience, str) else list(audience)
+def _leeway(seconds: float) -> float:
+    if not 0 <= seconds < inf:
+        raise ValueError(f"leeway= takes a number of seconds that is not negative, got {seconds}")
+    return seconds
+
+
+def _audiences(audience: object) -> list[str]:
+    if not isinstance(audience, Iterable):
+        raise TypeError(f"audience= takes a URL as str, or several, got an object of type {type(audience).__name__}")
+    audiences = [audience] if isinstance(audience, str) else list(cast("Iterable[object]", audience))
     named = [one for one in audiences if isinstance(one, str) and one]
     if not named or len(named) < len(audiences):
         raise ValueError("audience= must say what tokens are for: without it, those for any other server would do")

@@ -1,11 +1,32 @@
-"""What protects a server, as its author says it."""
+"""What protects a server, as its author says it.
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, model_validator
+A setting that does not exist is an error: whoever misspells one would be protected less than they think.
+"""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, AnyHttpUrl, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from typing_extensions import Self
 
 from mcp.protocol.dpop import PROOF_ALGORITHMS
+from mcp.server.tool_scopes import check_scopes
 
 __all__ = ["AuthSettings", "ClientRegistrationOptions", "DPoPSettings", "RevocationOptions"]
+
+
+def _scopes(scopes: list[str], info: ValidationInfo) -> list[str]:
+    check_scopes(scopes, f"{info.field_name}=")
+    return scopes
+
+
+def _resource(url: AnyHttpUrl) -> AnyHttpUrl:
+    if url.fragment is not None:
+        raise ValueError(f"a resource has no fragment in its URL (RFC 8707, section 2), got '#{url.fragment}'")
+    return url
+
+
+_Scopes = Annotated[list[str], AfterValidator(_scopes)]
+_Resource = Annotated[AnyHttpUrl, AfterValidator(_resource)]
 
 
 class ClientRegistrationOptions(BaseModel):
@@ -18,12 +39,12 @@ class ClientRegistrationOptions(BaseModel):
         default_scopes: What a client is registered for that does not say.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     enabled: bool = False
     client_secret_expiry_seconds: int | None = None
-    valid_scopes: list[str] | None = None
-    default_scopes: list[str] | None = None
+    valid_scopes: _Scopes | None = None
+    default_scopes: _Scopes | None = None
 
 
 class RevocationOptions(BaseModel):
@@ -33,7 +54,7 @@ class RevocationOptions(BaseModel):
         enabled: Whether they may.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     enabled: bool = False
 
@@ -51,7 +72,7 @@ class DPoPSettings(BaseModel):
         nonce_lifetime_seconds: How long a nonce is good.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     required: bool = False
     algorithms: list[str] = list(PROOF_ALGORITHMS)
@@ -80,15 +101,15 @@ class AuthSettings(BaseModel):
             tokens still need a proof, by the defaults, but nobody is told.
     """
 
-    model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", url_preserve_empty_path=True, defer_build=True)
 
     issuer_url: AnyHttpUrl
     service_documentation_url: AnyHttpUrl | None = None
     client_registration_options: ClientRegistrationOptions | None = None
     revocation_options: RevocationOptions | None = None
-    required_scopes: list[str] | None = None
+    required_scopes: _Scopes | None = None
     identity_assertion_enabled: bool = False
-    resource_server_url: AnyHttpUrl | None = Field(...)
+    resource_server_url: _Resource | None = Field(...)
     validate_token_resource: bool | None = None
     dpop: DPoPSettings | None = None
 

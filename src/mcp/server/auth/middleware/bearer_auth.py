@@ -6,7 +6,8 @@ Specification: basic/authorization under "Access Token Usage"; RFC 6750.
 import logging
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from typing_extensions import TypedDict
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _DENIAL: Final = "mcp.denial"
 """Where the ASGI scope says why a request has no user."""
+
+_NOT_ASYNC: Final = "verify_token returns what cannot be awaited: it must be `async def verify_token(self, token)`"
 
 _SCHEMES: Final = "mcp.schemes"
 """Where the ASGI scope says how its sender may send a token."""
@@ -149,7 +152,10 @@ class BearerAuthBackend(AuthenticationBackend):
         if isinstance(credentials, Denial):
             return credentials
         try:
-            token = await self.token_verifier.verify_token(credentials.token)
+            verified = cast("object", self.token_verifier.verify_token(credentials.token))
+            if not isinstance(verified, Awaitable):
+                raise TypeError(_NOT_ASYNC)
+            token = cast("AccessToken | None", await verified)
             return Denial(401, "invalid_token") if token is None else self._checked(scope, credentials, token)
         except VerifierUnavailable as failure:
             logger.error("a token could not be verified: %s", _without(credentials, str(failure)))

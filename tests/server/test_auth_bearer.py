@@ -67,13 +67,13 @@ async def test_a_request_without_a_token_is_told_where_to_get_one_and_of_no_erro
 
 
 async def test_a_token_that_the_verifier_does_not_know_is_an_error() -> None:
+    text = "Authentication required: the access token is not valid or no longer valid"
     answer = await answer_to("Bearer other-token")
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == (
-        'Bearer error="invalid_token", error_description="Authentication required", '
-        f'resource_metadata="{METADATA_URL}", scope="read"'
+        f'Bearer error="invalid_token", error_description="{text}", resource_metadata="{METADATA_URL}", scope="read"'
     )
-    assert answer.json() == {"error": "invalid_token", "error_description": "Authentication required"}
+    assert answer.json() == {"error": "invalid_token", "error_description": text}
 
 
 async def test_a_token_with_too_few_scopes_is_told_what_it_needs() -> None:

@@ -9,6 +9,7 @@ import jwt
 import pytest
 from authorization_desk import CALLBACK, ISSUER, Desk, logged, refusal
 from cryptography.hazmat.primitives.asymmetric import ec
+from pydantic import ValidationError
 from sign_in import SignIn
 
 from mcp.server.auth.provider import RegistrationError
@@ -219,6 +220,12 @@ async def test_the_operator_says_which_programs_are_reached_by_schemes_without_a
         ("shelf://callback", bool(schemes)),
     ]:
         assert (await desk.register(redirect_uris=[CALLBACK, uri])).status_code == (201 if registered else 400)
+
+
+@pytest.mark.parametrize("scheme", ["Cursor", "cursor:", "cursor://", "", "1password"])
+def test_an_operator_who_lists_what_is_no_scheme_is_told(scheme: str) -> None:
+    with pytest.raises(ValidationError, match="expected schemes such as 'cursor', in lower case, got '"):
+        ClientRegistrationOptions(enabled=True, program_schemes=["vscode", scheme])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from protecting import http_to, modern
 
 TOKEN = "alice-token"
 
+_WRONG = ": the access token is not valid or no longer valid"
+
 
 @states("authorization/tutorial001", "the app has two routes", ["/mcp", "/.well-known/oauth-protected-resource/mcp"])
 async def _(program: ModuleType) -> object:
@@ -46,9 +48,10 @@ async def _(program: ModuleType) -> object:
 async def _(program: ModuleType) -> object:
     async with http_to(program.mcp.streamable_http_app()) as http:
         answer = await modern(http, "tools/call", "unknown", name="list_notes", arguments={})
-        # The rest, which names the scopes, is more than the page shows.
+        # The rest, which names the scopes and tells what is wrong, is more than the page shows.
         documented = answer.headers["www-authenticate"].removesuffix(', scope="notes:read"')
-        return [answer.status_code, documented, answer.json()]
+        body = {**answer.json(), "error_description": answer.json()["error_description"].replace(_WRONG, "")}
+        return [answer.status_code, documented.replace(_WRONG, ""), body]
 
 
 @states("authorization/tutorial001", "without a token as well", [401, "Authentication required"])

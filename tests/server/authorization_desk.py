@@ -57,7 +57,7 @@ class Desk:
         """Registers a client as a client does."""
         return await self.request("POST", "/register", json={"redirect_uris": [CALLBACK], **metadata})
 
-    async def authorize(self, **changed: Any) -> httpx2.Response:
+    async def authorize(self, accept: str = "*/*", **changed: Any) -> httpx2.Response:
         """Asks what a client asks, but for what is changed, or left out with None."""
         parameters = {
             "response_type": "code",
@@ -69,7 +69,7 @@ class Desk:
             **changed,
         }
         given = {name: value for name, value in parameters.items() if value is not None}
-        return await self.request("GET", "/authorize", params=given)
+        return await self.request("GET", "/authorize", params=given, headers={"accept": accept})
 
     async def code(self, **changed: Any) -> str:
         """A code for the client."""

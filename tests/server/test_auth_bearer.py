@@ -23,6 +23,7 @@ from mcp.server.auth.middleware.bearer_auth import (
     RequireAuthMiddleware,
     authorization_context,
 )
+from mcp.server.auth.protection import protection
 from mcp.server.auth.provider import AccessToken, TokenVerifier, VerifierUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -66,13 +67,13 @@ async def test_a_request_without_a_token_is_told_where_to_get_one_and_of_no_erro
 
 
 async def test_a_token_that_the_verifier_does_not_know_is_an_error() -> None:
+    text = "Authentication required: the access token is not valid or no longer valid"
     answer = await answer_to("Bearer other-token")
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == (
-        'Bearer error="invalid_token", error_description="Authentication required", '
-        f'resource_metadata="{METADATA_URL}", scope="read"'
+        f'Bearer error="invalid_token", error_description="{text}", resource_metadata="{METADATA_URL}", scope="read"'
     )
-    assert answer.json() == {"error": "invalid_token", "error_description": "Authentication required"}
+    assert answer.json() == {"error": "invalid_token", "error_description": text}
 
 
 async def test_a_token_with_too_few_scopes_is_told_what_it_needs() -> None:
@@ -252,6 +253,32 @@ async def test_the_pieces_protect_a_route_of_ones_own() -> None:
         assert (refused.status_code, challenge_of(refused)) == (401, {"scope": "read"})
         wrong = await http.get("/own", headers={"authorization": "Bearer wrong"})
         assert challenge_of(wrong)["error"] == "invalid_token"
+
+
+async def test_a_route_of_ones_own_behind_the_protection_of_the_endpoint_takes_the_same_tokens() -> None:
+    async def show(request: Request) -> JSONResponse:
+        return JSONResponse(request.user.username)
+
+    tokens = Known(GOOD, token("elsewhere", "read", resource="https://other.example.com/mcp"), token("poor"))
+    guard = protection(settings(), tokens, None)
+    app = Starlette(routes=[Route("/own", guard.endpoint(Route("/own", show).app))])
+    async with http_to(app) as http:
+        for sent, status in ((GOOD.token, 200), ("elsewhere", 401), ("poor", 403), ("wrong", 401)):
+            assert (await http.get("/own", headers={"authorization": f"Bearer {sent}"})).status_code == status
+        assert challenge_of(await http.get("/own")) == {"resource_metadata": METADATA_URL, "scope": "read"}
+
+
+async def test_a_verifier_that_is_not_async_lets_nobody_in_and_the_log_says_what_to_write(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Plain:
+        def verify_token(self, token: str) -> AccessToken:
+            return GOOD
+
+    verifier: Any = Plain()
+    answer = await answer_to("Bearer good-token", verifier)
+    assert answer.status_code == 500
+    assert "it must be `async def verify_token(self, token)`" in caplog.text
 
 
 async def test_a_user_that_somebody_else_has_found_is_not_let_in() -> None:

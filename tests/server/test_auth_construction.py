@@ -6,7 +6,7 @@ import pytest
 from protecting import Known, settings, token
 
 from mcp.server import MCPServer, Server
-from mcp.server.auth.settings import AuthSettings
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 
 NO_SETTINGS = "^Cannot specify auth_server_provider or token_verifier without auth settings$"
 NO_VERIFIER = "^Must specify either auth_server_provider or token_verifier when auth is enabled$"
@@ -84,3 +84,33 @@ def test_a_protection_that_is_taken_apart_later_serves_nothing() -> None:
     for build in (mcp.streamable_http_app, mcp.sse_app):
         with pytest.raises(ValueError, match=NO_SETTINGS):
             build()
+
+
+@pytest.mark.parametrize(
+    ("changed", "where"),
+    [
+        ({"requred_scopes": ["write"]}, "requred_scopes"),
+        ({"dpop": {"require": True}}, r"dpop\.require"),
+        ({"client_registration_options": {"enable": True}}, r"client_registration_options\.enable"),
+        ({"revocation_options": {"enable": True}}, r"revocation_options\.enable"),
+    ],
+)
+def test_a_misspelt_setting_is_refused_and_named(changed: dict[str, Any], where: str) -> None:
+    fields: Any = {"issuer_url": "https://auth.example.com", "resource_server_url": None, **changed}
+    for build in (lambda: AuthSettings(**fields), lambda: MCPServer("typo", auth=fields, token_verifier=Known())):
+        with pytest.raises(ValueError, match=rf"(?m)^{where}$"):
+            build()
+
+
+@pytest.mark.parametrize("scope", ["a b", 'a"b', "a\\b", "", "a\r\nX-Injected: b", "é"])
+def test_a_scope_that_no_token_could_carry_is_refused(scope: str) -> None:
+    with pytest.raises(ValueError, match=r"required_scopes=: .* cannot be a scope"):
+        settings(required_scopes=["read", scope])
+    for name in ("valid_scopes", "default_scopes"):
+        with pytest.raises(ValueError, match=rf"{name}=: .* cannot be a scope"):
+            ClientRegistrationOptions.model_validate({"enabled": True, name: [scope]})
+
+
+def test_a_resource_has_no_fragment() -> None:
+    with pytest.raises(ValueError, match=r"a resource has no fragment in its URL .*, got '#part'"):
+        settings(resource_server_url="https://mcp.example.com/mcp#part")

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from protecting import META, METADATA_URL, MODERN, RESOURCE, Known, http_to, settings, token
+from protecting import META, METADATA_URL, MODERN, RESOURCE, Known, http_to, modern, settings, token
 
 from mcp.protocol.dpop import DPoPKey
 from mcp.server import MCPServer
@@ -78,6 +78,17 @@ async def test_a_bound_token_that_is_sent_as_a_bearer_token_is_refused() -> None
             assert answer.status_code == 401
             assert challenges(answer)["Bearer"]["error"] == "invalid_token"
             assert "bound to a key" in challenges(answer)["Bearer"]["error_description"]
+
+
+@pytest.mark.parametrize("confirmation", [{"x5t#S256": "certificate"}, {"jwk": {}}, {}, "unreadable", 5, {"jkt": None}])
+async def test_a_token_that_is_bound_in_a_way_that_nobody_checks_here_is_refused(confirmation: Any) -> None:
+    bound = token("bound", "read", claims={"cnf": confirmation})
+    mcp = MCPServer("vault", token_verifier=Known(bound), auth=settings())
+    async with http_to(mcp.streamable_http_app()) as http:
+        answer = await modern(http, "tools/list", "bound")
+        assert answer.status_code == 401
+        text = "The access token is bound in a way that this server cannot check"
+        assert answer.json() == {"error": "invalid_token", "error_description": text}
 
 
 async def test_a_proof_is_good_once() -> None:

@@ -34,7 +34,8 @@ FORM: dict[str, Any] = {"type": "object", "properties": {"yes": {"type": "boolea
 
 def server(**options: Any) -> MCPServer:
     """A server that tells who calls its tools."""
-    mcp = MCPServer("who", token_verifier=EVERYBODY, auth=settings(), **options)
+    given: dict[str, Any] = {"token_verifier": EVERYBODY, "auth": settings(), **options}
+    mcp = MCPServer("who", **given)
 
     @mcp.tool()
     async def by_function() -> str:
@@ -71,6 +72,24 @@ def server(**options: Any) -> MCPServer:
         return f"state {ctx.request_state}"
 
     return mcp
+
+
+ASKABLE: dict[str, Any] = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+
+async def sure(http: Any, token: str, state: str | None = None) -> Any:
+    """The answer to a round of a tool that asks: the first, or the one that answers with a state."""
+    answers = {"sure": {"action": "accept", "content": {"yes": True}}}
+    more: dict[str, Any] = {} if state is None else {"requestState": state, "inputResponses": answers}
+    body = request("tools/call", name="sure", arguments={}, _meta=ASKABLE, **more)
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "sure",
+        **bearer(token),
+    }
+    return (await http.post("/mcp", json=body, headers=headers)).json()
 
 
 def text_of(result: Any) -> str:
@@ -157,6 +176,46 @@ async def test_a_session_belongs_to_whoever_has_opened_it() -> None:
             assert (await handshake(http, ping, own.token, session)).status_code == 200
 
 
+NOBODY = [
+    pytest.param({"claims": ISS}, id="an issuer alone"),
+    pytest.param({"claims": {**ISS, "username": ""}}, id="an empty username"),
+    pytest.param({"claims": {**ISS, "username": ["eve"]}}, id="a username that is no text"),
+    pytest.param({"subject": "", "claims": {}}, id="an empty subject"),
+]
+
+
+@pytest.mark.parametrize("said", NOBODY)
+async def test_what_belongs_to_a_token_that_names_nobody_is_good_with_this_token_alone(said: dict[str, Any]) -> None:
+    ada, eve = (token(name, "read", client_id="", **said) for name in ("of-ada", "of-eve"))
+    mcp = server(token_verifier=Known(ada, eve))
+    async with http_to(mcp.streamable_http_app(json_response=True)) as http:
+        session = await opened(http, ada.token)
+        assert (await handshake(http, request("ping"), eve.token, session)).status_code == 404
+        assert (await handshake(http, request("ping"), ada.token, session)).status_code == 200
+        state = (await sure(http, ada.token))["result"]["requestState"]
+        assert (await sure(http, eve.token, state))["error"]["code"] == -32602
+        assert (await sure(http, ada.token, state))["result"]["content"][0]["text"] == "state asked"
+
+
+@pytest.mark.parametrize("client", ["", "app"])
+async def test_a_username_tells_users_apart_where_the_subject_is_left_out(client: str) -> None:
+    def of(name: str, username: str, **fields: Any) -> Any:
+        return token(name, "read", client_id=client, claims={**ISS, "username": username}, **fields)
+
+    ada, again, eve = of("ada-1", "ada"), of("ada-2", "ada"), of("eve-1", "eve")
+    # Somebody whose username is the subject of another.
+    subject = of("ada-3", "grace", subject="ada")
+    mcp = server(token_verifier=Known(ada, again, eve, subject))
+    async with http_to(mcp.streamable_http_app(json_response=True)) as http:
+        session = await opened(http, ada.token)
+        state = (await sure(http, ada.token))["result"]["requestState"]
+        for stranger in (eve, subject):
+            assert (await handshake(http, request("ping"), stranger.token, session)).status_code == 404
+            assert (await sure(http, stranger.token, state))["error"]["code"] == -32602
+        assert (await handshake(http, request("ping"), again.token, session)).status_code == 200
+        assert (await sure(http, again.token, state))["result"]["content"][0]["text"] == "state asked"
+
+
 async def test_a_later_request_of_a_session_is_handled_under_its_own_token() -> None:
     async with http_to(server().streamable_http_app(json_response=True)) as http:
         session = await opened(http, ALICE.token)
@@ -195,29 +254,13 @@ async def test_an_sse_session_belongs_to_whoever_has_opened_it_and_goes_by_the_t
 # The state of requests in several rounds.
 
 
-ASKABLE: dict[str, Any] = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
-
-
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_the_state_of_a_request_is_good_for_whoever_was_given_it(stranger: str) -> None:
     async with http_to(server().streamable_http_app(json_response=True)) as http:
-
-        async def call(token: str, **more: Any) -> Any:
-            body = request("tools/call", name="sure", arguments={}, _meta=ASKABLE, **more)
-            headers = {
-                "accept": "application/json, text/event-stream",
-                "mcp-protocol-version": "2026-07-28",
-                "mcp-method": "tools/call",
-                "mcp-name": "sure",
-                **bearer(token),
-            }
-            return (await http.post("/mcp", json=body, headers=headers)).json()
-
-        state = (await call(ALICE.token))["result"]["requestState"]
-        answers = {"sure": {"action": "accept", "content": {"yes": True}}}
-        refused = await call(stranger, requestState=state, inputResponses=answers)
+        state = (await sure(http, ALICE.token))["result"]["requestState"]
+        refused = await sure(http, stranger, state)
         assert refused["error"]["code"] == -32602
-        own = await call(ALICE_AGAIN.token, requestState=state, inputResponses=answers)
+        own = await sure(http, ALICE_AGAIN.token, state)
         assert own["result"]["content"][0]["text"] == "state asked"
 
 

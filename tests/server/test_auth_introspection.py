@@ -5,8 +5,9 @@ import logging
 import time
 from typing import Any
 
+import httpx2
 import pytest
-from protecting import RESOURCE, http_to, modern, settings
+from protecting import RESOURCE, handshake, http_to, modern, opened, request, settings
 from starlette.responses import RedirectResponse, Response
 from token_issuing import AUDIENCE, ISSUER, KeyServer
 
@@ -86,6 +87,7 @@ async def test_the_secret_may_go_in_the_form() -> None:
         active(token_type="refresh_token"),
         active(typ="Refresh"),
         active(token_use="id"),
+        active(at_hash="of-a-token"),
     ],
 )
 async def test_whatever_is_not_plainly_good_is_refused(answer: dict[str, Any]) -> None:
@@ -142,6 +144,22 @@ async def test_an_authorization_server_that_does_not_answer_makes_it_undecided(
             assert (answer.status_code, answer.json()["error"]) == (503, "temporarily_unavailable")
     assert "opaque-token" not in caplog.text
     assert SECRET not in caplog.text
+
+
+async def test_a_transport_of_ones_own_may_have_the_whole_answer_at_once() -> None:
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=active()))
+    http: Any = httpx2.AsyncClient(transport=transport)
+    assert await verifier("https://auth.example.com", http_client=http).verify_token("t") is not None
+
+
+async def test_users_whom_the_answer_names_in_no_way_do_not_share_a_session() -> None:
+    """RFC 7662, section 2.2: `client_id`, `sub` and `username` may all be left out."""
+    with KeyServer({PATH: active(client_id=None, sub=None)}).serving() as origin:
+        mcp = MCPServer("asking", token_verifier=verifier(origin), auth=settings())
+        async with http_to(mcp.streamable_http_app()) as http:
+            session = await opened(http, "of-ada")
+            for who, status in (("of-eve", 404), ("of-ada", 200)):
+                assert (await handshake(http, request("ping"), who, session)).status_code == status
 
 
 async def test_answers_are_remembered_only_where_that_is_asked_for_and_only_good_ones() -> None:
@@ -208,6 +226,8 @@ async def test_without_an_audience_of_its_own_the_settings_of_the_server_decide(
         ("http://auth.example.com/introspect", {}, "endpoint= takes an https URL"),
         ("https://auth.example.com", {"audience": []}, "audience= must say"),
         ("https://auth.example.com", {"audience": ""}, "audience= must say"),
+        ("https://auth.example.com", {"client_id": ""}, "client_id= and client_secret= must say who asks"),
+        ("https://auth.example.com", {"client_secret": ""}, "client_id= and client_secret= must say who asks"),
         ("https://auth.example.com", {"cache_seconds": -1}, "cache_seconds= must not be negative"),
         ("https://auth.example.com", {"timeout": -1}, "timeout= must be a positive"),
         ("https://auth.example.com", {"auth_method": "none"}, "auth_method= takes 'client_secret_basic' or"),

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import served_app
 from starlette.responses import RedirectResponse, Response
-from token_issuing import AUDIENCE, EC_KEY, OTHER_RSA_KEY, RSA_KEY, KeyServer, jwk, signed
+from token_issuing import AUDIENCE, EC_KEY, ED_KEY, ISSUER, OTHER_RSA_KEY, RSA_KEY, WEAK_RSA_KEY, KeyServer, jwk, signed
 
 from mcp.server.auth import JWTVerifier, VerifierUnavailable
 
@@ -139,7 +139,7 @@ async def test_a_key_server_that_never_answers_is_given_up() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-    text = r"does not answer within 0\.2 seconds"
+    text = r"/jwks does not give its keys within 0\.2 seconds"
     with served_app.served(silent) as origin, pytest.raises(VerifierUnavailable, match=text):
         await verifier(origin, timeout=0.2).verify_token(signed())
 
@@ -227,3 +227,150 @@ async def test_old_keys_do_for_others_while_one_request_fetches_new_ones(caplog:
         assert await keys.find("one", "RS256")
         go_on.set()
     assert loaded == 2
+
+
+# Keys that change.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "token"),
+    [
+        pytest.param(jwk(RSA_KEY), jwk(OTHER_RSA_KEY), signed(OTHER_RSA_KEY, id=None), id="no ids"),
+        pytest.param(jwk(RSA_KEY, "one"), jwk(OTHER_RSA_KEY, "two"), signed(OTHER_RSA_KEY, id=None), id="ids of keys"),
+        pytest.param(jwk(RSA_KEY), jwk(OTHER_RSA_KEY), signed(OTHER_RSA_KEY, id="two"), id="ids of tokens"),
+        pytest.param(jwk(RSA_KEY, "one"), jwk(OTHER_RSA_KEY, "one"), signed(OTHER_RSA_KEY), id="the same id"),
+        pytest.param(jwk(RSA_KEY, "one"), jwk(EC_KEY, "one"), signed(EC_KEY, "ES256"), id="another kind of key"),
+    ],
+)
+async def test_a_key_that_has_taken_the_place_of_another_is_fetched_with_the_first_token_that_needs_it(
+    before: Any, after: Any, token: str
+) -> None:
+    server = KeyServer({JWKS: {"keys": [before]}})
+    with server.serving() as origin:
+        keys = verifier(origin, refetch_seconds=0)
+        assert await keys.verify_token(token) is None
+        server.documents[JWKS] = {"keys": [after]}
+        assert await keys.verify_token(token) is not None
+
+        server.asked.clear()
+        patient = verifier(origin)
+        assert await patient.verify_token(token) is not None
+        for _ in range(5):
+            assert await patient.verify_token(signed(ED_KEY, "EdDSA", id=None)) is None
+        assert server.asked == [JWKS]
+
+
+async def test_keys_without_an_id_are_good_for_every_id_that_no_other_has() -> None:
+    server = KeyServer({JWKS: {"keys": [jwk(RSA_KEY), jwk(OTHER_RSA_KEY, "two")]}})
+    with server.serving() as origin:
+        keys = verifier(origin)
+        assert await keys.verify_token(signed(id="any")) is not None
+        assert await keys.verify_token(signed(id="two")) is None
+        assert await keys.verify_token(signed(OTHER_RSA_KEY, id="any")) is None
+        assert await keys.verify_token(signed(OTHER_RSA_KEY, id="two")) is not None
+
+
+@pytest.mark.parametrize("useless", [[], [jwk(WEAK_RSA_KEY, "one")], [{"kty": "oct", "k": "AAAA", "kid": "one"}]])
+async def test_a_key_set_of_which_nothing_can_be_used_takes_the_place_of_no_other(
+    useless: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    text = f"{JWKS} holds no public key that tokens can be verified with"
+    server = KeyServer({JWKS: ONE})
+    with server.serving() as origin:
+        keys = verifier(origin, cache_seconds=0, refetch_seconds=0)
+        assert await keys.verify_token(signed()) is not None
+        server.documents[JWKS] = {"keys": useless}
+        assert await keys.verify_token(signed()) is not None
+        assert f"stay as they are: {origin}{text}" in caplog.text
+        with pytest.raises(VerifierUnavailable, match=text):
+            await verifier(origin).verify_token(signed())
+
+
+# An issuer that takes its time.
+
+
+class Hanging:
+    """A key server behind a client of a test's own, which answers once it may."""
+
+    def __init__(self) -> None:
+        self.may_answer = anyio.Event()
+        self.may_answer.set()
+        self.reached = anyio.Event()
+        self.asked: list[str] = []
+        self.http: Any = httpx2.AsyncClient(transport=httpx2.MockTransport(self.answer))
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.append(request.url.path)
+        self.reached.set()
+        await self.may_answer.wait()
+        return httpx2.Response(200, json=ONE)
+
+    def hang(self) -> None:
+        self.may_answer, self.reached = anyio.Event(), anyio.Event()
+
+
+async def test_while_the_issuer_hangs_requests_go_on_with_the_keys_that_are_there() -> None:
+    server = Hanging()
+    keys = verifier(ISSUER, http_client=server.http, cache_seconds=0, refetch_seconds=0, timeout=50)
+    assert await keys.verify_token(signed()) is not None
+    server.hang()
+    with anyio.fail_after(10):
+        # The first waits for a moment, and none after it: each moment is a second.
+        for _ in range(20):
+            assert await keys.verify_token(signed()) is not None
+        assert len(server.asked) == 2
+    server.may_answer.set()
+
+
+async def test_a_fetch_goes_on_where_the_request_that_has_begun_it_is_given_up() -> None:
+    server = Hanging()
+    server.hang()
+    keys = verifier(ISSUER, http_client=server.http)
+    async with anyio.create_task_group() as group:
+        group.start_soon(keys.verify_token, signed())
+        await server.reached.wait()
+        group.cancel_scope.cancel()
+    server.may_answer.set()
+    for _ in range(3):
+        assert await keys.verify_token(signed()) is not None
+    assert server.asked == [JWKS]
+
+
+async def test_all_that_is_asked_on_the_way_to_the_keys_has_one_time_limit() -> None:
+    server = Hanging()
+    server.hang()
+    keys = verifier(ISSUER, issuer=f"{ISSUER}/tenant", jwks_url=None, http_client=server.http, timeout=0.2)
+    text = f"{ISSUER}/tenant does not give its keys within 0.2 seconds"
+    with pytest.raises(VerifierUnavailable, match=text):
+        await keys.verify_token(signed())
+    assert server.asked == [f"{OAUTH}/tenant"]
+
+
+async def test_a_client_that_fails_in_its_own_way_makes_it_undecided_and_the_log_says_how(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    http: Any = httpx2.AsyncClient()
+    await http.aclose()
+    with pytest.raises(VerifierUnavailable, match=r"there are no keys to verify tokens with: RuntimeError"):
+        await verifier(ISSUER, http_client=http).verify_token(signed())
+    assert "the client has been closed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (httpx2.Response(200, json=ONE), None),
+        (httpx2.Response(200, content=gzip.compress(json.dumps(ONE).encode())), "no JSON object"),
+        (httpx2.Response(200, content=b" " * 2_000_000), "answers more than 1048576 bytes"),
+        (httpx2.Response(200, text="<html>"), "no JSON object"),
+        (httpx2.Response(500, json=ONE), "answers HTTP 500"),
+    ],
+)
+async def test_a_transport_may_have_the_whole_answer_at_once(answer: httpx2.Response, text: str | None) -> None:
+    http: Any = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: answer))
+    keys = verifier(ISSUER, http_client=http)
+    if text is None:
+        assert await keys.verify_token(signed()) is not None
+        return
+    with pytest.raises(VerifierUnavailable, match=text):
+        await keys.verify_token(signed())

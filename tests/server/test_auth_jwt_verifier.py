@@ -37,6 +37,11 @@ def verifier(**changed: Any) -> JWTVerifier:
     return JWTVerifier(**given)
 
 
+def with_typ_claim(kind: str) -> str:
+    """A token whose type is among its claims, and not in its header."""
+    return jwt.encode({**claims(), "typ": kind}, RSA_KEY, "RS256", headers={"kid": "one"})
+
+
 async def test_a_good_token_says_who_it_is_from_and_what_for() -> None:
     token = signed()
     found = await verifier().verify_token(token)
@@ -66,6 +71,7 @@ HONEST = {
     "AT+JWT": signed(typ="AT+JWT"),
     "application/at+jwt": signed(typ="application/at+jwt"),
     "no type": signed(typ=None),
+    "a bearer token": with_typ_claim("Bearer"),
     "begins in a moment": signed(nbf=int(time.time()) + 10),
     "issued in a moment": signed(iat=int(time.time()) + 10),
 }
@@ -96,10 +102,15 @@ NOW = int(time.time())
         pytest.param(signed(iss=None), "MissingRequiredClaimError", id="no issuer"),
         pytest.param(signed(OTHER_RSA_KEY), "InvalidSignatureError", id="another key"),
         pytest.param(signed(OTHER_RSA_KEY, id=None), "InvalidSignatureError", id="another key without an id"),
-        pytest.param(signed(id="four"), "InvalidSignatureError", id="unknown key id"),
-        pytest.param(signed(id="two"), "InvalidSignatureError", id="the id of a key of another kind"),
+        pytest.param(signed(id="four"), "InvalidKeyError", id="unknown key id"),
+        pytest.param(signed(id="two"), "InvalidKeyError", id="the id of a key of another kind"),
         pytest.param(signed(typ="dpop+jwt"), "InvalidTokenError", id="a proof"),
         pytest.param(signed(typ="logout+jwt"), "InvalidTokenError", id="a logout token"),
+        pytest.param(signed(token_use="id"), "InvalidTokenError: it is no access token", id="an ID token of Cognito"),
+        pytest.param(with_typ_claim("ID"), "InvalidTokenError: it is no access token", id="an ID token of Keycloak"),
+        pytest.param(with_typ_claim("Refresh"), "InvalidTokenError: it is no access token", id="a refresh token"),
+        pytest.param(with_typ_claim("Offline"), "InvalidTokenError: it is no access token", id="an offline token"),
+        pytest.param(signed(at_hash="a", nonce="n"), "InvalidTokenError: it is no access token", id="an ID token"),
         pytest.param(signed(crit=["exp"]), "InvalidTokenError", id="critical extensions"),
         pytest.param(forged({"alg": "none", "typ": "JWT"}, None), "InvalidAlgorithmError", id="alg none"),
         pytest.param(forged({"alg": "None", "kid": "one"}, None), "InvalidAlgorithmError", id="alg None"),
@@ -229,6 +240,9 @@ async def test_the_client_is_found_where_issuers_say_it(said: dict[str, Any], cl
         ({"audience": []}, ValueError, "audience= must say what tokens are for"),
         ({"audience": ""}, ValueError, "audience= must say what tokens are for"),
         ({"audience": [AUDIENCE, ""]}, ValueError, "audience= must say what tokens are for"),
+        ({"audience": None}, TypeError, "audience= takes a URL as str, or several, got an object of type NoneType"),
+        ({"leeway": -1}, ValueError, "leeway= takes a number of seconds that is not negative, got -1"),
+        ({"leeway": float("nan")}, ValueError, "leeway= takes a number of seconds"),
         ({"algorithms": ["HS256"]}, ValueError, "algorithms= takes some of .*RS256.*, got 'HS256'"),
         ({"algorithms": ["none"]}, ValueError, "got 'none'"),
         ({"algorithms": []}, ValueError, "algorithms= takes some of"),

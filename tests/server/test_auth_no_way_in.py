@@ -4,7 +4,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,28 @@ import anyio
 import httpx2
 import protecting
 import pytest
-from protecting import Known, bearer, handshake, http_to, modern, opened, request, settings, token
+from protecting import (
+    METADATA_URL,
+    Known,
+    bearer,
+    challenge_of,
+    handshake,
+    http_to,
+    modern,
+    opened,
+    request,
+    settings,
+    token,
+)
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
 
 from mcp.server import MCPServer, Server, ServerRequestContext
+from mcp.server.auth.protection import protection as protection_of
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.types import CallToolRequestParams, CallToolResult
 
 pytestmark = pytest.mark.anyio
@@ -126,6 +143,78 @@ async def test_a_session_of_a_protected_server_takes_nothing_without_a_token() -
         assert ran == []
         assert (await handshake(http, call, "good", session)).status_code == 200
         assert (await http.delete("/mcp", headers={"mcp-session-id": session, **bearer("good")})).status_code == 200
+
+
+def mounted(endpoint: Any, manager: StreamableHTTPSessionManager) -> Starlette:
+    """An application of somebody else's, which serves an endpoint in its own way."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
+        async with manager.run():
+            yield
+
+    return Starlette(routes=[Mount("/mcp", app=endpoint)], lifespan=lifespan)
+
+
+def by_handle_request() -> Starlette:
+    mcp = mcpserver(**VERIFIER())
+    mcp.streamable_http_app(json_response=True)
+    return mounted(mcp.session_manager.handle_request, mcp.session_manager)
+
+
+def by_asgi_app() -> Starlette:
+    mcp = mcpserver(**PROVIDER())
+    mcp.streamable_http_app(json_response=True)
+    return mounted(StreamableHTTPASGIApp(mcp.session_manager), mcp.session_manager)
+
+
+def by_raw_server() -> Starlette:
+    raw = mcpserver()._lowlevel_server
+    raw.streamable_http_app(json_response=True, **VERIFIER())
+    return mounted(raw.session_manager.asgi_app, raw.session_manager)
+
+
+def by_manager_of_ones_own() -> Starlette:
+    manager = StreamableHTTPSessionManager(mcpserver(**VERIFIER())._lowlevel_server, json_response=True)
+    return mounted(manager.handle_request, manager)
+
+
+def by_manager_with_protection() -> Starlette:
+    raw = mcpserver()._lowlevel_server
+    guard = protection_of(settings(), Known(GOOD), None)
+    manager = StreamableHTTPSessionManager(raw, stateless=True, json_response=True, protection=guard)
+    return mounted(manager.handle_request, manager)
+
+
+MOUNTED = [by_handle_request, by_asgi_app, by_raw_server, by_manager_of_ones_own, by_manager_with_protection]
+
+
+@pytest.mark.parametrize("build", MOUNTED)
+async def test_a_manager_that_somebody_mounts_by_hand_lets_nobody_in_without_a_token(build: Any) -> None:
+    async with http_to(build()) as http:
+        for path in PATHS:
+            for verb in VERBS:
+                answer = await http.request(verb, path, json=request("tools/call", name="touch", arguments={}))
+                assert answer.status_code in (307, 401, 404, 405), (verb, path)
+        for sent in (None, "bad"):
+            body = request("tools/call", name="touch", arguments={})
+            answer = await http.post("/mcp/", json=body, headers=bearer(sent))
+            assert (answer.status_code, challenge_of(answer)["resource_metadata"]) == (401, METADATA_URL)
+        assert ran == []
+        http.follow_redirects = True
+        assert (await modern(http, "tools/call", "good", name="touch", arguments={})).status_code == 200
+        assert ran == ["touch"]
+
+
+async def test_a_request_that_is_not_let_in_does_not_start_the_server() -> None:
+    mcp = mcpserver(**VERIFIER())
+    mcp.streamable_http_app(json_response=True)
+    app: Any = mcp.session_manager.handle_request
+    http: Any = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=protecting.BASE_URL)
+    async with http:
+        assert (await modern(http, "tools/list")).status_code == 401
+    async with mcp.session_manager.run():
+        assert mcp.session_manager.open_sessions == 0
 
 
 @pytest.mark.parametrize("protection", [VERIFIER, PROVIDER], ids=["verifier", "provider"])

@@ -368,7 +368,7 @@ async def test_a_raw_server_says_itself_which_scopes_its_tools_need() -> None:
 
 
 async def test_an_endpoint_of_ones_own_that_grants_nothing_serves_no_such_tool() -> None:
-    mcp = server()
+    mcp = server(token_verifier=None, auth=None)
     manager = StreamableHTTPSessionManager(mcp._lowlevel_server, json_response=True)
     endpoint: Any = StreamableHTTPASGIApp(manager)
     http: Any = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=endpoint), base_url="http://127.0.0.1:8000")

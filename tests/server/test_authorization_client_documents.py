@@ -3,6 +3,7 @@
 import datetime
 import json
 import ssl
+import threading
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from served_app import served
 from sign_in import SignIn
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp.server.auth import client_documents
 from mcp.server.auth.client_documents import ClientDocuments
@@ -34,7 +35,7 @@ class Host:
     """Serves documents over TLS as `localhost`."""
 
     origin: str = ""
-    documents: dict[str, Response] = field(default_factory=dict[str, Response])
+    documents: dict[str, ASGIApp] = field(default_factory=dict[str, ASGIApp])
     asked: list[str] = field(default_factory=list[str])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -307,6 +308,107 @@ async def test_no_more_than_so_many_are_fetched_at_once(
     monkeypatch.setattr(client_documents, "_MOST_AT_ONCE", 0)
     refused = await _refused_by(documents, host.serve())
     assert refused == "client_id: too many documents are being fetched; try again later"
+
+
+class Held:
+    """A document that its host holds back until it is let go."""
+
+    def __init__(self, document: ASGIApp) -> None:
+        self.document = document
+        self.let_go = threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.to_thread.run_sync(self.let_go.wait, 10)
+        await self.document(scope, receive, send)
+
+
+async def test_a_name_that_cannot_be_one_is_refused(documents: ClientDocuments) -> None:
+    refused = await _refused_by(documents, "https://xn--\u00df/shelf.json")
+    assert refused.startswith("client_id: its document cannot be fetched (")
+
+
+async def test_who_asks_for_a_document_that_is_being_fetched_shares_it(documents: ClientDocuments, host: Host) -> None:
+    client_id = host.serve(headers={"cache-control": "no-store"})
+    held = host.documents["/shelf.json"] = Held(host.documents["/shelf.json"])
+    found: list[Any] = []
+
+    async def find() -> None:
+        found.append(await documents.client(client_id))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(150):
+                tasks.start_soon(find)
+            await anyio.wait_all_tasks_blocked()
+            held.let_go.set()
+    assert [client.client_id for client in found] == [client_id] * 150
+    assert host.asked == ["/shelf.json"]
+    await find()
+    assert host.asked == ["/shelf.json"] * 2, "whoever comes later begins anew"
+
+
+async def test_who_waits_for_a_document_that_is_not_in_order_shares_that_too(
+    documents: ClientDocuments, host: Host
+) -> None:
+    client_id = host.serve(client_name=None)
+    held = host.documents["/shelf.json"] = Held(host.documents["/shelf.json"])
+    refused: list[str] = []
+
+    async def find() -> None:
+        refused.append(await _refused_by(documents, client_id))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(find)
+            await anyio.wait_all_tasks_blocked()
+            held.let_go.set()
+    assert refused == ["client_id: its document must have a client_name and redirect_uris"] * 20
+    assert host.asked == ["/shelf.json"]
+    host.serve()
+    assert await documents.client(client_id) is not None
+
+
+async def test_who_waits_takes_over_where_the_first_one_gives_up(documents: ClientDocuments, host: Host) -> None:
+    client_id = host.serve()
+    document = host.documents["/shelf.json"]
+    held = host.documents["/shelf.json"] = Held(document)
+    found: list[Any] = []
+
+    async def find() -> None:
+        found.append(await documents.client(client_id))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks, anyio.create_task_group() as first:
+            first.start_soon(find)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(find)
+            await anyio.wait_all_tasks_blocked()
+            host.documents["/shelf.json"] = document
+            first.cancel_scope.cancel()
+    held.let_go.set()
+    assert [client.client_id for client in found] == [client_id]
+
+
+async def test_a_network_of_slow_hosts_is_left_alone_and_known_clients_get_in(
+    documents: ClientDocuments, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_documents, "_MOST_IN_ONE_NETWORK", 1)
+    known = host.serve("/known.json", headers={"cache-control": "no-store"})
+    assert await documents.client(known) is not None
+    slow = host.serve("/slow.json")
+    held = host.documents["/slow.json"] = Held(host.documents["/slow.json"])
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(documents.client, slow)
+            await anyio.wait_all_tasks_blocked()
+            while "/slow.json" not in host.asked:
+                await anyio.lowlevel.checkpoint()
+            refused = await _refused_by(documents, host.serve("/new.json"))
+            assert refused == "client_id: too many documents are being fetched; try again later"
+            assert await documents.client(known) is not None
+            held.let_go.set()
+    assert await documents.client(host.serve("/new.json")) is not None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import jwt
 import pytest
 from authorization_desk import CALLBACK, ISSUER, Desk, logged, refusal
 from cryptography.hazmat.primitives.asymmetric import ec
+from pydantic import ValidationError
 from sign_in import SignIn
 
 from mcp.server.auth.provider import RegistrationError
@@ -141,6 +142,12 @@ async def test_a_client_is_registered_for_scopes(
             "redirect_uris: 'javascript:alert(1)' cannot be registered: its scheme must not be javascript",
         ),
         (
+            {"redirect_uris": [CALLBACK, "steam://run/1"]},
+            "invalid_redirect_uri",
+            "redirect_uris: 'steam://run/1' cannot be registered: a program's own scheme must have a dot, as in "
+            "com.example.app, and steam is not among those that this server takes without",
+        ),
+        (
             {"redirect_uris": ["https://shelf.example.com\\@evil.example.com"]},
             "invalid_redirect_uri",
             "redirect_uris: 'https://shelf.example.com?@evil.example.com' cannot be registered: "
@@ -204,6 +211,23 @@ async def test_a_web_application_registers_what_is_https() -> None:
     assert (told["application_type"], told["redirect_uris"]) == ("web", ["https://shelf.example.com"])
 
 
+@pytest.mark.parametrize("schemes", [{}, {"program_schemes": ["shelf"]}])
+async def test_the_operator_says_which_programs_are_reached_by_schemes_without_a_dot(schemes: dict[str, Any]) -> None:
+    desk = Desk(client_registration_options=ClientRegistrationOptions(enabled=True, **schemes))
+    for uri, registered in [
+        ("com.example.shelf:/callback", True),
+        ("cursor://anysphere.cursor-mcp/oauth/callback", not schemes),
+        ("shelf://callback", bool(schemes)),
+    ]:
+        assert (await desk.register(redirect_uris=[CALLBACK, uri])).status_code == (201 if registered else 400)
+
+
+@pytest.mark.parametrize("scheme", ["Cursor", "cursor:", "cursor://", "", "1password"])
+def test_an_operator_who_lists_what_is_no_scheme_is_told(scheme: str) -> None:
+    with pytest.raises(ValidationError, match="expected schemes such as 'cursor', in lower case, got '"):
+        ClientRegistrationOptions(enabled=True, program_schemes=["vscode", scheme])
+
+
 @pytest.mark.parametrize(
     ("body", "description"),
     [
@@ -252,6 +276,8 @@ async def test_the_provider_may_refuse_a_client() -> None:
     assert refusal(refused) == (400, "unapproved_software_statement", "we do not know you")
     provider.failure = RegistrationError("invalid_client_metadata")
     assert (await Desk(provider).register()).json() == {"error": "invalid_client_metadata"}
+    provider.failure = RegistrationError("too_many_clients")  # type: ignore[arg-type]
+    assert (await Desk(provider).register()).json() == {"error": "too_many_clients"}
 
 
 async def test_a_provider_that_fails_tells_the_client_nothing_and_the_log_no_secret(

@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from sign_in import SignIn
 
 from mcp.server.auth.handlers.token import TokenErrorResponse, TokenHandler
 from mcp.server.auth.middleware.client_auth import ClientAuthenticator
-from mcp.server.auth.provider import IdentityAssertionParams, TokenError
+from mcp.server.auth.provider import AuthorizationCode, IdentityAssertionParams, TokenError
 from mcp.shared.auth import JWT_BEARER_GRANT_TYPE, OAuthClientInformationFull, OAuthToken
 
 pytestmark = pytest.mark.anyio
@@ -112,6 +114,50 @@ async def test_a_client_that_did_not_register_for_refreshing_gets_and_uses_no_re
         "unauthorized_client",
         "Client is not registered for the grant type refresh_token",
     )
+
+
+@pytest.mark.parametrize("resource", ["mcp.example.com", "https://mcp.example.com/#x", "https://[mcp"])
+@pytest.mark.parametrize("granted", [None, "https://mcp.example.com"])
+async def test_what_names_no_resource_is_refused_whatever_the_user_agreed_to(
+    desk: Desk, resource: str, granted: str | None
+) -> None:
+    expected = (400, "invalid_target", "resource: expected an absolute URI without a fragment")
+    code = await desk.code(resource=granted)
+    assert refusal(await desk.exchange(code, resource=resource)) == expected
+    tokens = (await desk.exchange(code)).json()
+    form = {"grant_type": "refresh_token", "client_id": "shelf", "refresh_token": tokens["refresh_token"]}
+    assert refusal(await desk.post("/token", {**form, "resource": resource})) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("https://mcp.example.com/a?b=1", True),
+        ("HTTPS://MCP.example.com:443/a/?b=1", True),
+        ("https://mcp.example.com/a", False),
+        ("https://mcp.example.com/a?b=2", False),
+        ("https://mcp.example.com/a/c?b=1", False),
+        ("https://mcp.example.com/?b=1", False),
+        ("http://mcp.example.com/a?b=1", False),
+        ("https://mcp.example.com:99999/a?b=1", False),
+    ],
+)
+async def test_a_code_is_for_the_resource_that_the_user_agreed_to(desk: Desk, asked: str, same: bool) -> None:
+    code = await desk.code(resource="https://mcp.example.com/a?b=1")
+    answer = await desk.exchange(code, resource=asked)
+    if same:
+        assert answer.status_code == 200
+    else:
+        assert refusal(answer)[1:] == ("invalid_target", "The grant is for the resource https://mcp.example.com/a?b=1")
+
+
+async def test_tokens_of_a_grant_that_names_no_resource_name_none_whatever_the_client_asks_for(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    tokens = (await desk.exchange(await desk.code(), resource="https://mcp.example.com")).json()
+    assert desk.provider.access[tokens["access_token"]].resource is None
+    assert "A client asks for tokens for https://mcp.example.com, but its grant names no resource" in logged(caplog)
 
 
 class Trusting(SignIn):
@@ -242,3 +288,36 @@ def test_the_notes_that_a_client_makes_for_itself_are_not_told_to_it() -> None:
         "error_description": "no 'code'",
         "error_uri": "https://as.example.com/help",
     }
+
+
+class Transacting(SignIn):
+    """Refuses every code, within a transaction."""
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[None, None]:
+        yield
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        async with self.transaction():
+            raise TokenError("invalid_grant", "used before")
+
+
+async def test_a_provider_may_refuse_from_within_a_transaction() -> None:
+    desk = Desk(Transacting(ISSUER, asks=False))
+    desk.client()
+    assert refusal(await desk.exchange(await desk.code())) == (400, "invalid_grant", "used before")
+
+
+async def test_a_code_that_is_defined_elsewhere_is_passed_on() -> None:
+    class Extended(SignIn):
+        async def exchange_authorization_code(
+            self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+        ) -> OAuthToken:
+            raise TokenError("use_dpop_nonce")  # type: ignore[arg-type]
+
+    desk = Desk(Extended(ISSUER, asks=False))
+    desk.client()
+    answer = await desk.exchange(await desk.code())
+    assert (answer.status_code, answer.json()) == (400, {"error": "use_dpop_nonce"})

@@ -58,6 +58,7 @@ def test_a_browser_is_never_sent_to(uri: str) -> None:
         ("http://[::1]:3000/callback", True, False),
         ("com.example.shop:/callback", True, False),
         ("cursor://anysphere.cursor-mcp/oauth/callback", True, False),
+        ("vscode://saoudrizwan.claude-dev/mcp-auth/callback", True, False),
         ("http://shop.example.com/callback", False, False),
         ("http://127.0.0.1.evil.example.com/callback", False, False),
         ("http://localhost.evil.example.com/callback", False, False),
@@ -67,6 +68,54 @@ def test_a_browser_is_never_sent_to(uri: str) -> None:
 )
 def test_what_a_client_may_register_depends_on_what_it_is(uri: str, native: bool, web: bool) -> None:
     assert (registration_problem(uri, "native") is None, registration_problem(uri, "web") is None) == (native, web)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "afp",
+        "chrome-extension",
+        "coap",
+        "feed",
+        "gopher",
+        "irc",
+        "itms",
+        "ldap",
+        "magnet",
+        "moz-extension",
+        "ms-msdt",
+        "ms-word",
+        "news",
+        "onenote",
+        "search-ms",
+        "shell",
+        "shop",
+        "sip",
+        "slack",
+        "smb",
+        "ssh",
+        "steam",
+        "telnet",
+        "vnc",
+        "zoommtg",
+    ],
+)
+def test_a_client_registers_no_scheme_that_a_system_may_act_on(scheme: str) -> None:
+    assert registration_problem(f"{scheme}://shop/callback", "native") is not None
+    assert registration_problem(f"{scheme.upper()}:callback", "native") is not None
+
+
+@pytest.mark.parametrize("uri", ["ms-msdt:/id", "search-ms:query=x", "shell:startup", "feed:javascript:alert(1)"])
+def test_what_starts_programs_is_not_used_whoever_registered_it(uri: str) -> None:
+    assert "its scheme must not be" in (redirect_uri_problem(uri) or "")
+
+
+def test_an_operator_says_which_schemes_without_a_dot_may_be_registered() -> None:
+    assert registration_problem("shop://callback", "native", ["shop"]) is None
+    assert registration_problem("cursor://callback", "native", ["shop"]) is not None
+    assert registration_problem("com.example.shop:/callback", "native", []) is None
+    assert registration_problem("shop://callback", "web", ["shop"]) is not None
+    assert registration_problem("javascript:alert(1)", "native", ["javascript"]) is not None
 
 
 @pytest.mark.parametrize(

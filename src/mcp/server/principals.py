@@ -1,5 +1,6 @@
 """Who a request comes from, as far as authentication in front of the endpoint has told."""
 
+from hashlib import sha256
 from typing import Any
 
 __all__ = ["principal", "stated_name", "token_principal"]
@@ -17,12 +18,25 @@ def principal(user: Any) -> object:
     return user if known is None else known
 
 
-def token_principal(user: Any) -> tuple[Any, Any, Any] | None:
-    """Client, issuer and subject of the access token that a user came with; None where there is none that says any."""
+def token_principal(user: Any) -> tuple[Any, ...] | None:
+    """Whose the access token is that a user came with; None where there is none, or the user has another name.
+
+    That is client, issuer and subject; without a subject, the `username` among the claims as well (RFC 7662 has either,
+    or none). A token that names nobody is only equal to itself, so that a session is rather lost than shared.
+    """
     token = getattr(user, "access_token", None)
     claims: dict[str, Any] = getattr(token, "claims", None) or {}
-    who = getattr(token, "client_id", None), claims.get("iss"), getattr(token, "subject", None)
-    return None if who == (None, None, None) else who
+    client, issuer, subject = getattr(token, "client_id", None), claims.get("iss"), getattr(token, "subject", None)
+    username = claims.get("username")
+    if not subject and isinstance(username, str) and username:
+        # One more part than a subject has, which it must not be taken for.
+        return client, issuer, None, username
+    if client or subject:
+        return client, issuer, subject
+    text = getattr(token, "token", None)
+    if not isinstance(text, str) or stated_name(user) is not None:
+        return None
+    return "token", sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def stated_name(user: Any) -> Any:

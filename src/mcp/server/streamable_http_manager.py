@@ -70,6 +70,8 @@ class StreamableHTTPSessionManager:
             runs, before it is ended; None for ever. One that waits for the client's answer does not count.
         max_request_body_size: The largest request body, in bytes; larger ones are refused with 413.
         max_sessions: The most sessions at a time; None for no limit.
+        protection: What every request must get past, wherever the endpoint is mounted; None for what protects the
+            server itself, if anything does.
 
     Raises:
         ValueError: A size, a number or a timeout is not positive.
@@ -86,6 +88,8 @@ class StreamableHTTPSessionManager:
         session_idle_timeout: float | None = DEFAULT_SESSION_IDLE_TIMEOUT,
         max_request_body_size: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
         max_sessions: int | None = DEFAULT_MAX_SESSIONS,
+        *,
+        protection: "Protection | None" = None,
     ) -> None:
         _check_session_limits(session_idle_timeout, max_sessions)
         self.app = app
@@ -97,6 +101,8 @@ class StreamableHTTPSessionManager:
         self.session_idle_timeout = session_idle_timeout
         self.max_request_body_size = max_request_body_size
         self.max_sessions = max_sessions
+        self.protection = app.protection() if protection is None else protection
+        self._answer = self._serve if self.protection is None else self.protection.endpoint(self._serve)
         self.asgi_app = StreamableHTTPASGIApp(self)
         self._gate = HTTPGate(
             json_only=json_response,
@@ -170,11 +176,14 @@ class StreamableHTTPSessionManager:
         return HTTPEndpoint(self._gate, modern, sessions, self.app.tool_scopes)
 
     async def handle_request(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answers one HTTP request.
+        """Answers one HTTP request, if it gets past what protects the server.
 
         Raises:
             RuntimeError: The application was shut down, or on trio: its lifespan was never entered.
         """
+        await self._answer(scope, receive, send)
+
+    async def _serve(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         endpoint = self._endpoint
         if endpoint is None:
             endpoint = await self._started_late()
@@ -237,23 +246,22 @@ def build_app(
     manager: StreamableHTTPSessionManager,
     path: str,
     more_routes: "Sequence[BaseRoute]",
-    protection: "Protection | None" = None,
     *,
     debug: bool,
 ) -> "Starlette":
     """A Starlette application with the endpoint at `path`, whose lifespan is the manager's.
 
     Args:
-        manager: What answers at the endpoint.
+        manager: What answers at the endpoint, and protects it.
         path: The endpoint's path; it answers with and without a final slash.
         more_routes: Routes besides the endpoint. They are not protected.
-        protection: What protects the endpoint; None leaves it open.
         debug: Starlette's debug mode.
 
     Raises:
         ValueError: The path does not begin with a slash, or a tool needs scopes and nothing protects the endpoint.
     """
     check_path("streamable_http_path", path)
+    protection = manager.protection
     if protection is None:
         check_protected(manager.app.tool_scopes)
     from starlette.applications import Starlette
@@ -269,7 +277,7 @@ def build_app(
 
     before = [] if protection is None else protection.authorization_server_routes()
     after = [] if protection is None else protection.resource_routes()
-    endpoint = Route(path, endpoint=manager.asgi_app if protection is None else protection.endpoint(manager.asgi_app))
+    endpoint = Route(path, endpoint=manager.asgi_app)
     pattern = endpoint.path_regex.pattern.removesuffix("$").removesuffix("/")
     endpoint.path_regex = re.compile(f"{pattern}/?$")
     return Starlette(debug=debug, routes=[*before, endpoint, *after, *more_routes], lifespan=lifespan)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUTHENTICATION_REQUIRED",
     "BEARER",
+    "NOT_GOOD",
     "Credentials",
     "Denial",
     "Scheme",
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 AUTHENTICATION_REQUIRED: Final = "Authentication required"
+
+NOT_GOOD: Final = f"{AUTHENTICATION_REQUIRED}: the access token is not valid or no longer valid"
+"""Of a token that the verifier does not take. It does not tell why."""
 
 MAX_TOKEN_BYTES: Final = 16 * 1024
 """The longest token that is looked at."""

@@ -12,6 +12,7 @@ from urllib.parse import quote_plus
 
 from mcp.server.auth.fetching import Fetcher, check_url
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.token_kinds import is_other_token
 
 if TYPE_CHECKING:
     import httpx2
@@ -22,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 _MAX_ANSWER_BYTES: Final = 256 * 1024
 _MOST_REMEMBERED: Final = 1024
-_NO_ACCESS: Final = frozenset({"refresh", "refresh_token", "id", "id_token"})
 
 
 class IntrospectionVerifier(TokenVerifier):
@@ -46,7 +46,8 @@ class IntrospectionVerifier(TokenVerifier):
             time, with a new connection.
 
     Raises:
-        ValueError: `endpoint` is no HTTPS URL, `audience` is empty, or a number of seconds makes no sense.
+        ValueError: `endpoint` is no HTTPS URL; `client_id`, `client_secret` or `audience` is empty; or a number of
+            seconds makes no sense.
         TypeError: `endpoint` is no text.
     """
 
@@ -67,6 +68,8 @@ class IntrospectionVerifier(TokenVerifier):
             raise ValueError("audience= must say what tokens are for; None leaves that to validate_token_resource")
         if cache_seconds < 0:
             raise ValueError(f"cache_seconds= must not be negative, got {cache_seconds}")
+        if not client_id or not client_secret:
+            raise ValueError("client_id= and client_secret= must say who asks: the endpoint answers nobody else")
         self._endpoint = check_url("endpoint", endpoint)
         self._audiences = [audience] if isinstance(audience, str) else list(audience or ())
         self._issuer = issuer
@@ -108,7 +111,7 @@ class IntrospectionVerifier(TokenVerifier):
         """Why a token is not good; None where it is."""
         if answer.get("active") is not True:
             return "it is not active"
-        if any(str(answer.get(name)).lower() in _NO_ACCESS for name in ("token_type", "typ", "token_use")):
+        if is_other_token(answer):
             return "it is no access token"
         now = time.time()
         ends, begins = answer.get("exp"), answer.get("nbf")

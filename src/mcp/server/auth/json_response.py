@@ -16,4 +16,5 @@ class PydanticJSONResponse(JSONResponse):
         Args:
             content: The model.
         """
-        return content.model_dump_json(exclude_none=True).encode()
+        # Without warnings, since a provider may refuse with a code that is registered elsewhere, and no model has it.
+        return content.model_dump_json(exclude_none=True, warnings=False).encode()

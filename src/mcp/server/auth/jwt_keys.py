@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
-import anyio
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from mcp.server.auth.aside import Aside
 from mcp.server.auth.fetching import Fetcher, check_url
 from mcp.server.auth.provider import VerifierUnavailable
 
@@ -34,6 +34,8 @@ ALGORITHMS: Final = (*sorted(_RSA), *_CURVES.values(), "EdDSA")
 _LEAST_RSA_BITS: Final = 2048
 _MOST_KEYS: Final = 100
 _RETRY_SECONDS: Final = 5.0
+_PATIENCE_SECONDS: Final = 1.0
+"""For how long a request waits for new keys that could do with the old ones."""
 
 
 class Key(NamedTuple):
@@ -128,9 +130,22 @@ class Keys(Protocol):
         """
         ...
 
+    async def renewed(self, id: str | None, algorithm: str) -> list[Key]:
+        """The same, once the issuer was asked for new keys: those that there are have not signed the token.
+
+        Args:
+            id: See `find`.
+            algorithm: See `find`.
+        """
+        ...
+
 
 def _matching(keys: Iterable[Key], id: str | None, algorithm: str) -> list[Key]:
-    return [key for key in keys if algorithm in key.algorithms and (id is None or key.id == id)]
+    """The keys that have an id; where none has, those without any, which are good for every one."""
+    able = [key for key in keys if algorithm in key.algorithms]
+    if id is None:
+        return able
+    return [key for key in able if key.id == id] or [key for key in able if key.id is None]
 
 
 class StaticKeys:
@@ -145,15 +160,18 @@ class StaticKeys:
 
     async def find(self, id: str | None, algorithm: str) -> list[Key]:
         """See `Keys.find`."""
-        named = _matching(self._keys, id, algorithm)
-        return named or [key for key in self._keys if key.id is None and algorithm in key.algorithms]
+        return _matching(self._keys, id, algorithm)
+
+    async def renewed(self, id: str | None, algorithm: str) -> list[Key]:
+        """See `Keys.renewed`; there are no others."""
+        return []
 
 
 class FetchedKeys:
     """Keys that are fetched when they are needed, one fetch at a time.
 
-    They are fetched again when they are old, and when a token names a key that is not among them. Where that fails, the
-    old ones stay good.
+    They are fetched again when they are old, and when none of them has signed a token. Where that fails, the old ones
+    stay good; where it takes long, requests go on with them meanwhile.
 
     Args:
         load: Fetches them.
@@ -168,52 +186,54 @@ class FetchedKeys:
         self._keys: list[Key] | None = None
         self._old_at = 0.0
         self._next_fetch = 0.0
-        self._fetches = 0
         self._failure = ""
-        self._lock: anyio.Lock | None = None
+        self._slow = False
+        self._fetching = Aside(self._fetch)
 
     async def find(self, id: str | None, algorithm: str) -> list[Key]:
         """See `Keys.find`."""
-        if self._keys is None or time.monotonic() >= self._old_at:
+        if self._keys is None:
             await self._refresh()
-        found = self._found(id, algorithm)
-        if not found and id is not None and all(key.id != id for key in self._keys or ()):
-            await self._refresh(wait=True)
-            found = self._found(id, algorithm)
-        return found
+        elif time.monotonic() >= self._old_at and not self._fetching.running:
+            # Keys that are withdrawn are not good for one more request, where the issuer answers as it should.
+            await self._refresh(0 if self._slow else _PATIENCE_SECONDS)
+        return self._found(id, algorithm)
+
+    async def renewed(self, id: str | None, algorithm: str) -> list[Key]:
+        """See `Keys.renewed`."""
+        await self._refresh()
+        return self._found(id, algorithm)
 
     def _found(self, id: str | None, algorithm: str) -> list[Key]:
         if self._keys is None:
             raise VerifierUnavailable(self._failure)
         return _matching(self._keys, id, algorithm)
 
-    async def _refresh(self, *, wait: bool = False) -> None:
-        """Fetches the keys, unless somebody else has just done so.
+    async def _refresh(self, patience: float | None = None) -> None:
+        """Waits for a fetch, if one is on its way or may begin.
 
         Args:
-            wait: Wait for a fetch that is on its way, although there are old keys.
+            patience: The longest to wait, in seconds; None waits for its end.
         """
-        if self._lock is None:
-            self._lock = anyio.Lock()
-        if self._lock.locked() and self._keys is not None and not wait:
-            return
-        fetches = self._fetches
-        async with self._lock:
-            if fetches == self._fetches and time.monotonic() >= self._next_fetch:
-                await self._fetch()
+        may_begin = time.monotonic() >= self._next_fetch
+        if (self._fetching.running or may_begin) and not await self._fetching.wait(patience):
+            self._slow = True
 
     async def _fetch(self) -> None:
         try:
             keys = await self._load()
         except VerifierUnavailable as failure:
-            self._failed(failure)
+            self._failed(str(failure))
+        except Exception as failure:
+            logger.exception("the keys that tokens are verified with could not be fetched")
+            self._failed(type(failure).__name__)
         else:
             self._keys = keys
+            self._slow = False
             self._old_at = time.monotonic() + self._max_age
             self._next_fetch = time.monotonic() + self._refetch_after
-        self._fetches += 1
 
-    def _failed(self, failure: VerifierUnavailable) -> None:
+    def _failed(self, failure: str) -> None:
         self._failure = f"there are no keys to verify tokens with: {failure}"
         pause = self._refetch_after
         if self._keys is None:

@@ -6,8 +6,10 @@ Specification: RFC 9068, RFC 7519, RFC 8725 (best current practices).
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import anyio
 import jwt
 
 from mcp.server.auth.fetching import Fetcher, check_url
@@ -22,6 +24,7 @@ from mcp.server.auth.jwt_keys import (
     read_pem,
 )
 from mcp.server.auth.provider import AccessToken, TokenVerifier, VerifierUnavailable
+from mcp.server.auth.token_kinds import is_other_token
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,7 +55,7 @@ class JWTVerifier(TokenVerifier):
         algorithms: What tokens may be signed with.
         token_types: What `typ` of their header must be, in any case; None takes `at+jwt`, `JWT`, and tokens without.
         leeway: By how many seconds the issuer's clock may be ahead of this one's.
-        timeout: How many seconds a fetch of keys or metadata may take.
+        timeout: How many seconds a fetch of the keys may take, with the metadata that leads to them.
         cache_seconds: After how many seconds keys are fetched anew.
         refetch_seconds: How many seconds lie between two fetches at least: whoever sends tokens that name unknown keys
             can cause no more.
@@ -61,7 +64,7 @@ class JWTVerifier(TokenVerifier):
 
     Raises:
         ValueError: A URL is no HTTPS URL, an algorithm is none that can be verified without a shared secret, `keys`
-            holds no key, or both `jwks_url` and `keys` are given.
+            holds no key, both `jwks_url` and `keys` are given, or a number of seconds makes no sense.
         TypeError: An argument is of a wrong type.
     """
 
@@ -88,8 +91,9 @@ class JWTVerifier(TokenVerifier):
         self._audiences = _audiences(audience)
         self._algorithms = _algorithms(algorithms)
         self._types = None if token_types is None else frozenset(map(_plain_type, token_types))
-        self._leeway = leeway
+        self._leeway = _leeway(leeway)
         self._jwks_url = None if jwks_url is None else check_url("jwks_url", jwks_url)
+        self._timeout = timeout
         self._fetcher = Fetcher(http_client, timeout=timeout, max_bytes=_MAX_KEY_SET_BYTES)
         self._keys: Keys = (
             FetchedKeys(self._fetched, max_age=cache_seconds, refetch_after=refetch_seconds)
@@ -98,19 +102,30 @@ class JWTVerifier(TokenVerifier):
         )
 
     async def _fetched(self) -> list[Key]:
+        try:
+            # One time limit for all that is asked on the way to the keys.
+            with anyio.fail_after(self._timeout):
+                return await self._read()
+        except TimeoutError:
+            where = self._jwks_url or self._issuer
+            raise VerifierUnavailable(f"{where} does not give its keys within {self._timeout} seconds") from None
+
+    async def _read(self) -> list[Key]:
         url = self._jwks_url or await discovered(self._fetcher, self._issuer)
         try:
-            return read_key_set(await self._fetcher.get(url))
+            keys = read_key_set(await self._fetcher.get(url))
         except ValueError as wrong:
             raise VerifierUnavailable(f"{url}: {wrong}") from None
+        if not keys:
+            raise VerifierUnavailable(f"{url} holds no public key that tokens can be verified with")
+        return keys
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """See `TokenVerifier.verify_token`. The log says at level debug why a token is not good."""
         try:
             header = jwt.get_unverified_header(token)
             algorithm, id = self._checked(header)
-            keys = await self._keys.find(id, algorithm)
-            claims = self._claims(token, keys, algorithm)
+            claims = await self._verified(token, id, algorithm)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as wrong:
             logger.debug("a token is refused: %s", _reason(wrong))
             return None
@@ -131,7 +146,22 @@ class JWTVerifier(TokenVerifier):
             raise jwt.InvalidTokenError("it is of another type")
         return cast("str", algorithm), id if isinstance(id, str) else None
 
-    def _claims(self, token: str, keys: list[Key], algorithm: str) -> dict[str, Any]:
+    async def _verified(self, token: str, id: str | None, algorithm: str) -> dict[str, Any]:
+        keys = await self._keys.find(id, algorithm)
+        claims = self._claims(token, keys, algorithm)
+        if claims is None:
+            # The issuer may sign with another key by now, whether or not its keys have ids.
+            newer = [key for key in await self._keys.renewed(id, algorithm) if key not in keys]
+            claims = self._claims(token, newer, algorithm)
+            keys += newer
+        if claims is not None:
+            return claims
+        if keys:
+            raise jwt.InvalidSignatureError("none of the keys that it may be signed with has signed it")
+        raise jwt.InvalidKeyError("no key with its kid, for its algorithm, is known")
+
+    def _claims(self, token: str, keys: list[Key], algorithm: str) -> dict[str, Any] | None:
+        """What a token says; None where none of the keys has signed it."""
         for key in keys:
             try:
                 claims: dict[str, Any] = jwt.decode(
@@ -148,8 +178,10 @@ class JWTVerifier(TokenVerifier):
             # The leeway is for what begins: a token that has ended is one to be refreshed.
             if not int(claims["exp"]) > time.time():
                 raise jwt.ExpiredSignatureError("Signature has expired")
+            if is_other_token(claims):
+                raise jwt.InvalidTokenError("it is no access token")
             return claims
-        raise jwt.InvalidSignatureError("no key has signed it")
+        return None
 
     def _said(self, token: str, claims: dict[str, Any]) -> AccessToken:
         client = next((claims[name] for name in _CLIENT_CLAIMS if isinstance(claims.get(name), str)), "")
@@ -182,8 +214,16 @@ def scopes_of(claims: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _audiences(audience: str | Collection[object]) -> list[str]:
-    audiences = [audience] if isinstance(audience, str) else list(audience)
+def _leeway(seconds: float) -> float:
+    if not 0 <= seconds < inf:
+        raise ValueError(f"leeway= takes a number of seconds that is not negative, got {seconds}")
+    return seconds
+
+
+def _audiences(audience: object) -> list[str]:
+    if not isinstance(audience, Iterable):
+        raise TypeError(f"audience= takes a URL as str, or several, got an object of type {type(audience).__name__}")
+    audiences = [audience] if isinstance(audience, str) else list(cast("Iterable[object]", audience))
     named = [one for one in audiences if isinstance(one, str) and one]
     if not named or len(named) < len(audiences):
         raise ValueError("audience= must say what tokens are for: without it, those for any other server would do")

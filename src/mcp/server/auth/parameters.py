@@ -6,7 +6,7 @@ RFC 6749, sections 3.1 and 3.2 and appendix B: form-encoded UTF-8, nothing twice
 import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import ClientDisconnect
 
@@ -16,7 +16,7 @@ from mcp.server.transport_security import declares_more
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["MAX_BODY_SIZE", "Parameters", "read_body", "read_parameters"]
+__all__ = ["MAX_BODY_SIZE", "Parameters", "read_body", "read_parameters", "resource_problem"]
 
 MAX_BODY_SIZE: Final = 64 * 1024
 """The largest body that an endpoint of an authorization server reads, in bytes."""
@@ -146,3 +146,18 @@ def _parse(encoded: bytes) -> Parameters:
         if _CONTROL_CHARACTER.search(name) or _CONTROL_CHARACTER.search(value):
             raise RefusedRequest(f"Parameters must not hold control characters: {name}")
     return Parameters(pairs)
+
+
+def resource_problem(resource: str | None) -> str | None:
+    """Why a parameter names no resource; None where it does, or is not there. RFC 8707, section 2.
+
+    Args:
+        resource: The parameter.
+    """
+    if resource is None:
+        return None
+    try:
+        is_absolute = bool(urlsplit(resource).scheme)
+    except ValueError:
+        is_absolute = False
+    return None if is_absolute and "#" not in resource else "resource: expected an absolute URI without a fragment"

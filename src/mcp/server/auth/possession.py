@@ -53,7 +53,11 @@ class Possession:
             credentials: How the token was sent.
             token: What is known of it.
         """
-        bound_to = _bound_to(token)
+        confirmation = (token.claims or {}).get("cnf")
+        bound_to = _thumbprint(confirmation)
+        if confirmation is not None and bound_to is None:
+            # Such as to a certificate of TLS (RFC 8705). Let in, it would be worth something to whoever stole it.
+            return Denial(401, "invalid_token", "The access token is bound in a way that this server cannot check")
         if credentials.scheme == "Bearer":
             if bound_to is not None:
                 return Denial(401, "invalid_token", "The access token is bound to a key: send it as DPoP, with a proof")
@@ -102,9 +106,10 @@ def _verifier(settings: "DPoPSettings | None") -> DPoPVerifier:
     )
 
 
-def _bound_to(token: AccessToken) -> object:
-    """The thumbprint of the key that a token is bound to; None where it is bound to none. RFC 9449, section 6."""
-    confirmation = (token.claims or {}).get("cnf")
-    if not isinstance(confirmation, Mapping):
-        return None
-    return cast("Mapping[str, Any]", confirmation).get("jkt")
+def _thumbprint(confirmation: object) -> object:
+    """That of the key that a token is bound to; None where it is bound to no key. RFC 9449, section 6.
+
+    Args:
+        confirmation: The token's claim `cnf`.
+    """
+    return cast("Mapping[str, Any]", confirmation).get("jkt") if isinstance(confirmation, Mapping) else None

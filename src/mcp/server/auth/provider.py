@@ -170,8 +170,19 @@ TokenErrorCode = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class RegistrationError(Exception):
+class _Refusal(Exception):
+    """Reads as its code, and after a colon its words.
+
+    Its kinds are dataclasses, so that those of the same code and words are equal. They are not frozen: Python itself
+    sets the traceback, the context and the notes of an exception when it passes through a context manager.
+    """
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in self.args if part)
+
+
+@dataclass(unsafe_hash=True)
+class RegistrationError(_Refusal):
     """A registration is refused. RFC 7591, section 3.2.2.
 
     Attributes:
@@ -182,9 +193,12 @@ class RegistrationError(Exception):
     error: RegistrationErrorCode
     error_description: str | None = None
 
+    def __post_init__(self) -> None:
+        super().__init__(self.error, self.error_description)
 
-@dataclass(frozen=True)
-class AuthorizeError(Exception):
+
+@dataclass(unsafe_hash=True)
+class AuthorizeError(_Refusal):
     """An authorization request is refused. RFC 6749, section 4.1.2.1.
 
     Attributes:
@@ -195,9 +209,12 @@ class AuthorizeError(Exception):
     error: AuthorizationErrorCode
     error_description: str | None = None
 
+    def __post_init__(self) -> None:
+        super().__init__(self.error, self.error_description)
 
-@dataclass(frozen=True)
-class TokenError(Exception):
+
+@dataclass(unsafe_hash=True)
+class TokenError(_Refusal):
     """A token request is refused. RFC 6749, section 5.2.
 
     Attributes:
@@ -207,6 +224,9 @@ class TokenError(Exception):
 
     error: TokenErrorCode
     error_description: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.error, self.error_description)
 
 
 class VerifierUnavailable(Exception):

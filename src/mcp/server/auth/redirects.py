@@ -5,21 +5,39 @@ RFC 6749, section 3.1.2; RFC 8252, sections 7 and 8.4; OpenID Connect Dynamic Cl
 """
 
 import re
+from collections.abc import Collection
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AnyUrl
 
-__all__ = ["is_answer_at", "redirect_uri_problem", "registration_problem", "same_uri"]
+__all__ = ["PROGRAM_SCHEMES", "is_answer_at", "is_website", "redirect_uri_problem", "registration_problem", "same_uri"]
 
 ApplicationType = Literal["web", "native"]
 
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "::1", "localhost")
 
+PROGRAM_SCHEMES: Final = (
+    "antigravity",
+    "claude",
+    "cursor",
+    "goose",
+    "kiro",
+    "raycast",
+    "trae",
+    "vscode",
+    "vscode-insiders",
+    "vscodium",
+    "warp",
+    "windsurf",
+    "zed",
+)
+"""Schemes of programs that use MCP, and that have no dot in their scheme as RFC 8252 wants it."""
+
 # Browsers and systems act on these by themselves, so no program of the user's own can be behind them.
 _UNSAFE_SCHEME: Final = re.compile(
-    "about|blob|chrome|content|data|file|filesystem|ftp|intent|jar|javascript|mailto|resource|sms|tel|urn|vbscript"
-    "|view-source|ws|wss"
+    "about|blob|chrome|content|data|feed|file|filesystem|ftp|intent|jar|javascript|mailto|ms-.*|resource|search|"
+    "search-ms|shell|sms|tel|urn|vbscript|view-source|ws|wss"
 )
 _UNSAFE_CHARACTER: Final = re.compile(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
 
@@ -50,13 +68,17 @@ def redirect_uri_problem(uri: str) -> str | None:
     return None
 
 
-def registration_problem(uri: str, application_type: ApplicationType) -> str | None:
+def registration_problem(
+    uri: str, application_type: ApplicationType, program_schemes: Collection[str] = PROGRAM_SCHEMES
+) -> str | None:
     """Why a client may not register a redirect URI; None where it may.
 
     Args:
         uri: The URI, as it was written.
         application_type: What the client says that it is. What runs on the user's machine (`native`) may be reached
             there, or by a scheme of its own; what runs elsewhere (`web`) by https alone.
+        program_schemes: Schemes that are a program's own though they have no dot. A scheme with one, made from a domain
+            name, is such by its form (RFC 8252, section 7.1); of the others nobody can list which the system acts on.
     """
     problem = redirect_uri_problem(uri)
     if problem is not None:
@@ -66,9 +88,15 @@ def registration_problem(uri: str, application_type: ApplicationType) -> str | N
         return None
     if application_type == "web":
         return "a web application's must be https; one on the user's machine registers as application_type 'native'"
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK_HOSTS:
-        return "it must be https, unless its host is 127.0.0.1, [::1] or localhost"
-    return None
+    if parts.scheme == "http":
+        is_loopback = parts.hostname in _LOOPBACK_HOSTS
+        return None if is_loopback else "it must be https, unless its host is 127.0.0.1, [::1] or localhost"
+    if "." in parts.scheme or parts.scheme in program_schemes:
+        return None
+    return (
+        f"a program's own scheme must have a dot, as in com.example.app, and {parts.scheme} is not among those that "
+        "this server takes without"
+    )
 
 
 def same_uri(one: AnyUrl | str, other: AnyUrl | str) -> bool:
@@ -84,6 +112,15 @@ def same_uri(one: AnyUrl | str, other: AnyUrl | str) -> bool:
 def _with_path(uri: str) -> str:
     parts = urlsplit(uri)
     return parts._replace(path=parts.path or "/").geturl()
+
+
+def is_website(uri: AnyUrl) -> bool:
+    """Whether a redirect URI leads to a page of somebody's, rather than to a program on the user's machine.
+
+    Args:
+        uri: The redirect URI.
+    """
+    return uri.scheme in ("http", "https") and (uri.host or "").strip("[]") not in _LOOPBACK_HOSTS
 
 
 def is_answer_at(location: str, redirect_uri: AnyUrl) -> bool:

@@ -1,11 +1,46 @@
-"""What protects a server, as its author says it."""
+"""What protects a server, as its author says it.
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, model_validator
+A setting that does not exist is an error: whoever misspells one would be protected less than they think.
+"""
+
+import re
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, AnyHttpUrl, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from typing_extensions import Self
 
 from mcp.protocol.dpop import PROOF_ALGORITHMS
+from mcp.server.auth.redirects import PROGRAM_SCHEMES
+from mcp.server.tool_scopes import check_scopes
 
 __all__ = ["AuthSettings", "ClientRegistrationOptions", "DPoPSettings", "RevocationOptions"]
+
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
+"""RFC 3986, section 3.1."""
+
+
+def _scopes(scopes: list[str], info: ValidationInfo) -> list[str]:
+    check_scopes(scopes, f"{info.field_name}=")
+    return scopes
+
+
+def _resource(url: AnyHttpUrl) -> AnyHttpUrl:
+    if url.fragment is not None:
+        raise ValueError(f"a resource has no fragment in its URL (RFC 8707, section 2), got '#{url.fragment}'")
+    return url
+
+
+def _schemes(schemes: list[str], info: ValidationInfo) -> list[str]:
+    for scheme in schemes:
+        if _SCHEME.fullmatch(scheme) is None:
+            raise ValueError(f"{info.field_name}: expected schemes such as 'cursor', in lower case, got {scheme!r}")
+    return schemes
+
+
+_Scopes = Annotated[list[str], AfterValidator(_scopes)]
+_Schemes = Annotated[list[str], AfterValidator(_schemes)]
+_Resource = Annotated[AnyHttpUrl, AfterValidator(_resource)]
 
 
 class ClientRegistrationOptions(BaseModel):
@@ -16,14 +51,18 @@ class ClientRegistrationOptions(BaseModel):
         client_secret_expiry_seconds: How long a client's secret lives, in seconds; None for ever.
         valid_scopes: What a client may register for; None for anything.
         default_scopes: What a client is registered for that does not say.
+        program_schemes: Schemes of programs on the user's machine that a redirect URI may have, beside `https`,
+            `http` on loopback, and every scheme with a dot in it. Left out, those of well-known programs, such as
+            `cursor` and `vscode`.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     enabled: bool = False
     client_secret_expiry_seconds: int | None = None
-    valid_scopes: list[str] | None = None
-    default_scopes: list[str] | None = None
+    valid_scopes: _Scopes | None = None
+    default_scopes: _Scopes | None = None
+    program_schemes: _Schemes = list(PROGRAM_SCHEMES)
 
 
 class RevocationOptions(BaseModel):
@@ -33,7 +72,7 @@ class RevocationOptions(BaseModel):
         enabled: Whether they may.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     enabled: bool = False
 
@@ -51,7 +90,7 @@ class DPoPSettings(BaseModel):
         nonce_lifetime_seconds: How long a nonce is good.
     """
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     required: bool = False
     algorithms: list[str] = list(PROOF_ALGORITHMS)
@@ -80,15 +119,15 @@ class AuthSettings(BaseModel):
             tokens still need a proof, by the defaults, but nobody is told.
     """
 
-    model_config = ConfigDict(url_preserve_empty_path=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", url_preserve_empty_path=True, defer_build=True)
 
     issuer_url: AnyHttpUrl
     service_documentation_url: AnyHttpUrl | None = None
     client_registration_options: ClientRegistrationOptions | None = None
     revocation_options: RevocationOptions | None = None
-    required_scopes: list[str] | None = None
+    required_scopes: _Scopes | None = None
     identity_assertion_enabled: bool = False
-    resource_server_url: AnyHttpUrl | None = Field(...)
+    resource_server_url: _Resource | None = Field(...)
     validate_token_resource: bool | None = None
     dpop: DPoPSettings | None = None
 

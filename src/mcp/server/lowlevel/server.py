@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from mcp.engine.streams import ReadStream, WriteStream
+    from mcp.server.auth.protection import Protection
     from mcp.server.auth.provider import OAuthAuthorizationServerProvider, TokenVerifier
     from mcp.server.auth.settings import AuthSettings
     from mcp.server.streamable_http import EventStore
@@ -209,6 +210,7 @@ class Server(Generic[LifespanResultT]):
         self.list_changes: ListChanges | None = None
         self.prepare: Callable[[], None] | None = None
         self.tool_scopes: ToolScopes = NO_SCOPES
+        self.protection: Callable[[], Protection | None] = _unprotected
         self._session_manager: StreamableHTTPSessionManager | None = None
         self._requests: dict[str, HandlerEntry[LifespanResultT]] = {}
         self._notifications: dict[str, HandlerEntry[LifespanResultT]] = {}
@@ -489,10 +491,9 @@ class Server(Generic[LifespanResultT]):
             max_request_body_size=max_request_body_size,
             session_idle_timeout=session_idle_timeout,
             max_sessions=max_sessions,
+            protection=protection,
         )
-        return build_app(
-            self._session_manager, streamable_http_path, custom_starlette_routes or [], protection, debug=debug
-        )
+        return build_app(self._session_manager, streamable_http_path, custom_starlette_routes or [], debug=debug)
 
     @property
     def session_manager(self) -> StreamableHTTPSessionManager:
@@ -504,6 +505,10 @@ class Server(Generic[LifespanResultT]):
         if self._session_manager is None:
             raise RuntimeError("The session manager exists once streamable_http_app() has been called; call it first.")
         return self._session_manager
+
+
+def _unprotected() -> None:
+    """What protects a server whose endpoints are given their protection one by one."""
 
 
 def _warn_of_deprecated(set_logging_level: object, roots_list_changed: object, progress: object) -> None:

@@ -226,6 +226,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)
         self._lowlevel_server.list_changes = self._changes
         self._lowlevel_server.prepare = self.complete
+        self._lowlevel_server.protection = self._protection
         self._lowlevel_server.tool_scopes = self._tool_manager.scopes
         self._lowlevel_server.middleware.extend(middleware or ())
         # Who says which of two shall be it has chosen; nobody else could mean either.

@@ -1,6 +1,8 @@
 """The authorization endpoint: where a client sends its user's browser. RFC 6749, section 4.1; RFC 7636; RFC 9207.
 
-Nothing is sent anywhere before the client and the redirect URI are proven: what is wrong until then is shown.
+Nothing is sent anywhere before the client and the redirect URI are proven: what is wrong until then is shown. And since
+anybody can register a client, what is wrong afterwards is sent to no website that has only introduced itself: otherwise
+a link to this server would be a link to anywhere (OAuth 2.1, section 7.12.2).
 """
 
 import logging
@@ -12,17 +14,15 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import RedirectResponse
 
-from mcp.server.auth.client_documents import find_client
+from mcp.server.auth.client_documents import find_client, registered_itself
 from mcp.server.auth.errors import (
-    NO_STORE,
     RefusedRequest,
     describable,
     error_response,
     log_failure,
     stringify_pydantic_error,
 )
-from mcp.server.auth.json_response import PydanticJSONResponse
-from mcp.server.auth.parameters import Parameters, read_parameters
+from mcp.server.auth.parameters import Parameters, read_parameters, resource_problem
 from mcp.server.auth.provider import (
     AuthorizationErrorCode,
     AuthorizationParams,
@@ -30,7 +30,8 @@ from mcp.server.auth.provider import (
     OAuthAuthorizationServerProvider,
     construct_redirect_uri,
 )
-from mcp.server.auth.redirects import is_answer_at, redirect_uri_problem
+from mcp.server.auth.redirects import is_answer_at, is_website, redirect_uri_problem
+from mcp.server.auth.shown_errors import shown_error
 from mcp.shared.auth import InvalidRedirectUriError, InvalidScopeError, OAuthClientInformationFull
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ logger = logging.getLogger(__name__)
 
 # The code is in the URL of the page that comes next, and must not go on to the pages that are linked there.
 _HEADERS: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+
+_STATUS: Final[dict[str, int]] = {"server_error": 500, "temporarily_unavailable": 503}
+"""Of errors that are shown and that the client has no part in."""
 
 _URL: Final[TypeAdapter[AnyUrl]] = TypeAdapter(AnyUrl, config=ConfigDict(url_preserve_empty_path=True))
 _CHALLENGE_LENGTH: Final = 43
@@ -115,18 +119,24 @@ class AuthorizationHandler:
         try:
             client, redirect_uri = await self._proven(parameters)
         except _Shown as shown:
-            return _show(str(shown), parameters.get("state"))
+            return _show(request, _error(AuthorizeError("invalid_request", str(shown)), parameters))
         except Exception as failure:
             log_failure(logger, "get_client() of the authorization server's provider", failure, parameters.secrets)
             return error_response("server_error", "An unexpected error occurred", 500)
         try:
             location = await self._authorize(client, redirect_uri, parameters)
         except AuthorizeError as refused:
-            location = _error_at(redirect_uri, refused.error, refused.error_description, parameters)
+            refusal = refused
         except Exception as failure:
             log_failure(logger, "authorize() of the authorization server's provider", failure, parameters.secrets)
-            location = _error_at(redirect_uri, "server_error", "An unexpected error occurred", parameters)
-        return RedirectResponse(self._signed(location, redirect_uri), 302, headers=_HEADERS)
+            refusal = AuthorizeError("server_error", "An unexpected error occurred")
+        else:
+            return RedirectResponse(self._signed(location, redirect_uri), 302, headers=_HEADERS)
+        error = _error(refusal, parameters)
+        location = self._signed(construct_redirect_uri(str(redirect_uri), **error.model_dump()), redirect_uri)
+        if is_website(redirect_uri) and registered_itself(self.provider, client):
+            return _show(request, error, location)
+        return RedirectResponse(location, 302, headers=_HEADERS)
 
     async def _proven(self, parameters: Parameters) -> tuple[OAuthClientInformationFull, AnyUrl]:
         """Who asks, and where the user goes back to: one of the client's registered addresses."""
@@ -199,32 +209,21 @@ def _asked(parameters: Parameters) -> AuthorizationRequest:
         raise AuthorizeError(code, stringify_pydantic_error(error)) from None
     if len(asked.code_challenge) != _CHALLENGE_LENGTH:
         raise AuthorizeError("invalid_request", f"code_challenge: expected {_CHALLENGE_LENGTH} characters, as of S256")
-    if asked.resource is not None and not _names_a_resource(asked.resource):
-        raise AuthorizeError("invalid_target", "resource: expected an absolute URI without a fragment")
+    problem = resource_problem(asked.resource)
+    if problem is not None:
+        raise AuthorizeError("invalid_target", problem)
     return asked
 
 
-def _names_a_resource(resource: str) -> bool:
-    """RFC 8707, section 2."""
-    try:
-        return bool(urlsplit(resource).scheme) and "#" not in resource
-    except ValueError:
-        return False
-
-
-def _error_at(
-    redirect_uri: AnyUrl, error: AuthorizationErrorCode, description: str | None, parameters: Parameters
-) -> str:
-    return construct_redirect_uri(
-        str(redirect_uri),
-        error=error,
+def _error(refusal: AuthorizeError, parameters: Parameters) -> AuthorizationErrorResponse:
+    description = refusal.error_description
+    return AuthorizationErrorResponse.model_construct(
+        error=refusal.error,
         error_description=None if description is None else describable(description),
         state=parameters.get("state"),
     )
 
 
-def _show(description: str, state: str | None) -> "Response":
-    content = AuthorizationErrorResponse(
-        error="invalid_request", error_description=describable(description), state=state
-    )
-    return PydanticJSONResponse(content, 400, headers=NO_STORE)
+def _show(request: "Request", error: AuthorizationErrorResponse, way_back: str | None = None) -> "Response":
+    reason = error.error if error.error_description is None else f"{error.error}: {error.error_description}"
+    return shown_error(request, error, reason, _STATUS.get(error.error, 400), way_back)

@@ -72,13 +72,13 @@ class RegistrationHandler:
         """Answers a request."""
         client: OAuthClientInformationFull | None = None
         try:
-            client = self._client(_metadata(await _document(request)))
+            client = self._client(_metadata(await _document(request), self.options.program_schemes))
             await self.provider.register_client(client)
         except RefusedRequest as refused:
             return error_response(refused.error, refused.description, refused.status)
         except RegistrationError as refused:
             description = refused.error_description
-            content = RegistrationErrorResponse(
+            content = RegistrationErrorResponse.model_construct(
                 error=refused.error, error_description=None if description is None else describable(description)
             )
             return PydanticJSONResponse(content, 400, headers=NO_STORE)
@@ -137,7 +137,7 @@ async def _document(request: "Request") -> dict[str, Any]:
     return cast("dict[str, Any]", document)
 
 
-def _metadata(document: dict[str, Any]) -> OAuthClientMetadata:
+def _metadata(document: dict[str, Any], program_schemes: list[str]) -> OAuthClientMetadata:
     """What the client says of itself, in order as far as that can be seen from it alone."""
     try:
         metadata = OAuthClientMetadata.model_validate(document)
@@ -148,7 +148,7 @@ def _metadata(document: dict[str, Any]) -> OAuthClientMetadata:
     if metadata.redirect_uris is None:
         raise _refused("redirect_uris: expected at least one")
     for uri in document["redirect_uris"]:
-        problem = registration_problem(uri, metadata.application_type)
+        problem = registration_problem(uri, metadata.application_type, program_schemes)
         if problem is not None:
             raise _refused(f"redirect_uris: '{uri}' cannot be registered: {problem}", "invalid_redirect_uri")
     if "code" not in metadata.response_types:

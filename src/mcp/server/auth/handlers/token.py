@@ -8,6 +8,7 @@ import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AnyHttpUrl, AnyUrl, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -22,7 +23,7 @@ from mcp.server.auth.errors import (
 )
 from mcp.server.auth.json_response import PydanticJSONResponse
 from mcp.server.auth.middleware.client_auth import AuthenticationError, ClientAuthenticator, is_public
-from mcp.server.auth.parameters import Parameters, read_parameters
+from mcp.server.auth.parameters import Parameters, read_parameters, resource_problem
 from mcp.server.auth.provider import (
     IdentityAssertionParams,
     OAuthAuthorizationServerProvider,
@@ -31,7 +32,7 @@ from mcp.server.auth.provider import (
 )
 from mcp.server.auth.redirects import same_uri
 from mcp.shared.auth import JWT_BEARER_GRANT_TYPE, OAuthClientInformationFull, OAuthToken
-from mcp.shared.auth_utils import resource_url_from_server_url
+from mcp.shared.auth_utils import check_resource_allowed
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -156,7 +157,9 @@ class TokenHandler:
         except AuthenticationError as refused:
             return error_response(refused.error, refused.message, 401 if refused.error == "invalid_client" else 400)
         except TokenError as refused:
-            return self.response(TokenErrorResponse(error=refused.error, error_description=refused.error_description))
+            return self.response(
+                TokenErrorResponse.model_construct(error=refused.error, error_description=refused.error_description)
+            )
         except Exception as failure:
             secrets = [*parameters.secrets, request.headers.get("authorization")]
             log_failure(logger, "A token request at the authorization server's provider", failure, secrets)
@@ -170,9 +173,13 @@ class TokenHandler:
         self._check_grant(client, grant_type)
         try:
             # A client that authenticates itself in a header need not name itself in the body.
-            return token_request_adapter.validate_python({**parameters.values, "client_id": client.client_id})
+            asked = token_request_adapter.validate_python({**parameters.values, "client_id": client.client_id})
         except ValidationError as error:
             raise TokenError("invalid_request", stringify_pydantic_error(error)) from None
+        problem = resource_problem(asked.resource)
+        if problem is not None:
+            raise TokenError("invalid_target", problem)
+        return asked
 
     def _check_grant(self, client: OAuthClientInformationFull, grant_type: str) -> None:
         supported = ["authorization_code", "refresh_token"]
@@ -239,7 +246,12 @@ def _verifies(verifier: str, challenge: str) -> bool:
 
 def _check_resource(asked: str | None, granted: str | None) -> None:
     """Refuses tokens for another resource than the user has agreed to. RFC 8707, section 2.2."""
-    if asked is None or granted is None:
+    if asked is None or asked == granted:
         return
-    if resource_url_from_server_url(asked).rstrip("/") != resource_url_from_server_url(granted).rstrip("/"):
+    if granted is None:
+        # Not an error: it may be a provider that leaves resources alone, though clients must always name theirs.
+        logger.info("A client asks for tokens for %s, but its grant names no resource: nor will the tokens", asked)
+        return
+    both_ways = check_resource_allowed(asked, granted) and check_resource_allowed(granted, asked)
+    if not both_ways or urlsplit(asked).query != urlsplit(granted).query:
         raise TokenError("invalid_target", f"The grant is for the resource {granted}")

@@ -6,12 +6,13 @@ Specification: basic/authorization under "Access Token Usage"; RFC 6750.
 import logging
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from typing_extensions import TypedDict
 
-from mcp.server.auth.challenges import BEARER, Credentials, Denial, challenges, read_credentials, refusal
+from mcp.server.auth.challenges import BEARER, NOT_GOOD, Credentials, Denial, challenges, read_credentials, refusal
 from mcp.server.auth.possession import Possession
 from mcp.server.auth.provider import AccessToken, TokenVerifier, VerifierUnavailable, principal_components
 from mcp.server.tool_scopes import PROTECTION
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _DENIAL: Final = "mcp.denial"
 """Where the ASGI scope says why a request has no user."""
+
+_NOT_ASYNC: Final = "verify_token returns what cannot be awaited: it must be `async def verify_token(self, token)`"
 
 _SCHEMES: Final = "mcp.schemes"
 """Where the ASGI scope says how its sender may send a token."""
@@ -149,8 +152,11 @@ class BearerAuthBackend(AuthenticationBackend):
         if isinstance(credentials, Denial):
             return credentials
         try:
-            token = await self.token_verifier.verify_token(credentials.token)
-            return Denial(401, "invalid_token") if token is None else self._checked(scope, credentials, token)
+            verified = cast("object", self.token_verifier.verify_token(credentials.token))
+            if not isinstance(verified, Awaitable):
+                raise TypeError(_NOT_ASYNC)
+            token = cast("AccessToken | None", await verified)
+            return Denial(401, "invalid_token", NOT_GOOD) if token is None else self._checked(scope, credentials, token)
         except VerifierUnavailable as failure:
             logger.error("a token could not be verified: %s", _without(credentials, str(failure)))
             return Denial(503, "temporarily_unavailable", "Tokens cannot be verified at the moment")
@@ -231,7 +237,7 @@ class RequireAuthMiddleware:
     def _denial(self, scope: "Scope") -> Denial | None:
         if not isinstance(scope.get("user"), AuthenticatedUser):
             sent = any(name == b"authorization" for name, _ in scope.get("headers", ()))
-            return scope.get(_DENIAL) or Denial(401, "invalid_token" if sent else None)
+            return scope.get(_DENIAL) or (Denial(401, "invalid_token", NOT_GOOD) if sent else Denial(401, None))
         granted = scope["auth"].scopes if "auth" in scope else ()
         missing = [needed for needed in self.required_scopes if needed not in granted]
         return Denial(403, "insufficient_scope", f"Required scope: {' '.join(missing)}") if missing else None

@@ -5,6 +5,7 @@ import logging
 import time
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from protecting import RESOURCE, handshake, http_to, modern, opened, request, settings
@@ -150,6 +151,16 @@ async def test_a_transport_of_ones_own_may_have_the_whole_answer_at_once() -> No
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=active()))
     http: Any = httpx2.AsyncClient(transport=transport)
     assert await verifier("https://auth.example.com", http_client=http).verify_token("t") is not None
+
+
+async def test_an_authorization_server_that_hangs_makes_it_undecided_in_time() -> None:
+    async def never(request: httpx2.Request) -> httpx2.Response:
+        await anyio.sleep_forever()
+        raise AssertionError("woken")
+
+    http: Any = httpx2.AsyncClient(transport=httpx2.MockTransport(never))
+    with pytest.raises(VerifierUnavailable, match=r"/introspect does not answer within 0\.1 seconds"):
+        await verifier("https://auth.example.com", http_client=http, timeout=0.1).verify_token("t")
 
 
 async def test_users_whom_the_answer_names_in_no_way_do_not_share_a_session() -> None:

@@ -1,8 +1,7 @@
 """Work that no request shall wait for to its end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -23,7 +22,7 @@ class Aside:
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
         self._work = work
         self._ended: anyio.Event | None = None
-        self._task: object = None
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> bool:
@@ -39,26 +38,33 @@ class Aside:
         Returns:
             Whether it has ended.
         """
-        if self._ended is None:
-            self._ended = anyio.Event()
-            self._task = _started(self._run, self._ended)
         ended = self._ended
+        if ended is None:
+            # Kept here as well: an eager task may have ended when it has been started.
+            ended = self._ended = anyio.Event()
+            self._start(ended)
         with anyio.move_on_after(seconds):
             await ended.wait()
         return ended.is_set()
+
+    def _start(self, ended: anyio.Event) -> None:
+        if asyncio_task() is not None:
+            # Kept, since the event loop itself would forget it.
+            task = self._task = asyncio.get_running_loop().create_task(self._run(ended))
+            # One that is cancelled before its first step does not get to its end.
+            task.add_done_callback(lambda _: self._end(ended))
+            return
+        from trio.lowlevel import spawn_system_task
+
+        spawn_system_task(self._run, ended)
 
     async def _run(self, ended: anyio.Event) -> None:
         try:
             await self._work()
         finally:
+            self._end(ended)
+
+    def _end(self, ended: anyio.Event) -> None:
+        if self._ended is ended:
             self._ended = None
-            ended.set()
-
-
-def _started(work: Callable[[anyio.Event], Coroutine[Any, Any, None]], ended: anyio.Event) -> object:
-    """The task, which the event loop itself would forget."""
-    if asyncio_task() is not None:
-        return asyncio.get_running_loop().create_task(work(ended))
-    from trio.lowlevel import spawn_system_task
-
-    return spawn_system_task(work, ended)
+        ended.set()

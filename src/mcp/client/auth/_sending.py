@@ -9,11 +9,13 @@ another step has it done first:
         response = yield create_token_request()
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import suppress
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal, cast
 
 import anyio
+import anyio.lowlevel
 import httpx2
 
 from mcp.client.auth._places import origin_of, same_origin
@@ -25,6 +27,7 @@ __all__ = [
     "RedirectAwareAuth",
     "Steps",
     "drive",
+    "finished",
     "read_answer",
     "redirect_note",
     "shorten_body",
@@ -39,6 +42,9 @@ MAX_BODY: Final = 256 * 1024
 STEP_SECONDS: Final = 10.0
 """Seconds that connecting, sending, waiting for an answer, and reading it may each take."""
 
+FINISH_SECONDS: Final = 20.0
+"""Seconds for which a request is seen through although its call is cancelled."""
+
 _TIMEOUTS: Final = httpx2.Timeout(STEP_SECONDS).as_dict()
 _MAX_REDIRECTS: Final = 5
 _REFUSAL_SIZE: Final = 64 * 1024
@@ -52,7 +58,7 @@ class RedirectAwareAuth(httpx2.Auth):
 
     def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Sends a request with authorization; `httpx2` calls it."""
-        return drive(request, self._auth_flow(request))
+        return _Flow(request, self._auth_flow(request))
 
     def sync_auth_flow(self, request: httpx2.Request) -> Any:
         """Raises: authorization waits for users and storages.
@@ -67,42 +73,95 @@ class RedirectAwareAuth(httpx2.Auth):
         raise NotImplementedError
 
 
-async def drive(main: httpx2.Request, steps: Steps) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+class _Flow(AsyncGenerator[httpx2.Request, httpx2.Response]):
+    """What `httpx2` drives. If it is closed early, it knows why, as a generator would not.
+
+    Args:
+        main: The request that all is about.
+        steps: What to do.
+    """
+
+    def __init__(self, main: httpx2.Request, steps: Steps) -> None:
+        self._stack = _Stack(steps)
+        self._flow = drive(main, self._stack)
+
+    async def asend(self, value: httpx2.Response) -> httpx2.Request:
+        """Goes on to the next request."""
+        return await self._flow.asend(value)
+
+    async def athrow(self, *problem: Any) -> httpx2.Request:
+        """Goes on with an exception."""
+        return await self._flow.athrow(*problem)
+
+    async def aclose(self) -> None:
+        """Ends the flow. `httpx2` does that while what ended it is on its way: a failure, or a cancellation.
+
+        Raises:
+            Exception: A step has another reason.
+        """
+        reason = sys.exc_info()[1]
+        await self._flow.aclose()
+        try:
+            await self._stack.aclose(reason if isinstance(reason, Exception) else None)
+        finally:
+            # What was seen through although the call was cancelled may have failed: that is no news to anybody.
+            await anyio.lowlevel.checkpoint_if_cancelled()
+
+
+async def drive(main: httpx2.Request, stack: "_Stack") -> AsyncGenerator[httpx2.Request, httpx2.Response]:
     """Goes through steps and the steps within them.
 
     Args:
         main: The request that all is about: it is sent as it is. Any other is bounded in time and size, and follows no
             redirect to another origin.
-        steps: What to do.
+        stack: What to do.
 
     Raises:
         OAuthFlowError: A step raises it, or an answer is too large, too slow, or redirects elsewhere.
     """
-    stack = _Stack(steps)
     response: httpx2.Response | None = None
     failure: Exception | None = None
-    guard: _Guard | None = None
-    try:
-        while (request := await stack.next_request(response, failure)) is not None:
-            failure = None
-            if request is main:
+    while (request := await stack.next_request(response, failure)) is not None:
+        failure = None
+        if request is main:
+            response = yield request
+            continue
+        try:
+            for _ in range(_MAX_REDIRECTS):
+                _bound(request)
                 response = yield request
-                continue
-            try:
-                for _ in range(_MAX_REDIRECTS):
-                    guard = _bound(request)
-                    response = yield request
-                    guard = None
-                    target = _redirect_within(request, response)
-                    await read_answer(request, response)
-                    if target is None:
-                        break
-                    request = httpx2.Request("GET", target, headers=_portable(request.headers))
-            except Exception as error:
-                response, failure = None, error
-    finally:
-        # A request that fails is not heard of here: the HTTP client raises, and closes this.
-        await stack.aclose(None if guard is None else guard.failure)
+                target = _redirect_within(request, response)
+                await read_answer(request, response)
+                if target is None:
+                    break
+                request = httpx2.Request("GET", target, headers=_portable(request.headers))
+        except Exception as error:
+            response, failure = None, error
+
+
+@contextmanager
+def finished(what: str) -> Generator[None, None, None]:
+    """Within it a request is sent and its answer is kept, even if the call that needs it is cancelled meanwhile.
+
+    It holds off the cancellation of scopes. What `asyncio` does to a task by `Task.cancel` cannot be held off.
+
+    Args:
+        what: What is asked, for the error.
+
+    Raises:
+        OAuthFlowError: It takes longer than `FINISH_SECONDS`.
+    """
+    late = f"No answer from {what} within {FINISH_SECONDS:g} seconds"
+    with anyio.CancelScope(shield=True, deadline=anyio.current_time() + FINISH_SECONDS) as scope:
+        try:
+            yield
+        except GeneratorExit:
+            # The HTTP client was cancelled by this scope, and has closed the flow.
+            if scope.cancel_called:
+                raise OAuthFlowError(late) from None
+            raise
+    if scope.cancelled_caught:
+        raise OAuthFlowError(late)
 
 
 class _Stack:
@@ -145,13 +204,22 @@ class _Stack:
 
         Args:
             failure: Why it ends; None if nobody wants it any more.
+
+        Raises:
+            Exception: A step has another reason.
         """
+        reason = failure
         while self._steps:
             step = self._steps.pop()
-            if failure is not None:
-                with suppress(StopAsyncIteration, Exception):
-                    await step.athrow(failure)
-            await step.aclose()
+            try:
+                if failure is not None:
+                    with suppress(StopAsyncIteration):
+                        await step.athrow(failure)
+                await step.aclose()
+            except Exception as error:
+                failure = error
+        if failure is not None and failure is not reason:
+            raise failure
 
 
 async def _resume(step: Steps, response: httpx2.Response | None, failure: Exception | None) -> Any:
@@ -241,41 +309,27 @@ class _Guard:
 
     It is what `httpx2` calls a trace: told of what happens on the connection, and it can raise there. A redirect keeps
     the extensions of its request, so the guard is there for the whole way.
-
-    Attributes:
-        failure: Why there is no answer; None for as long as there may be one.
     """
 
     def __init__(self, request: httpx2.Request) -> None:
         self._request = request
-        self.failure: OAuthFlowError | None = None
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith(".failed") and isinstance(info["exception"], Exception):
-            self.failure = OAuthFlowError(f"No answer from {self._request.url}: {type(info['exception']).__name__}")
-        elif event.endswith(".receive_response_headers.complete"):
-            self._look_at(info["return_value"])
-
-    def _look_at(self, head: tuple[Any, ...]) -> None:
+        if not event.endswith(".receive_response_headers.complete"):
+            return
         # HTTP/1.1: version, status, reason, headers, ...; HTTP/2: status, headers.
+        head = info["return_value"]
         status, headers = (head[1], head[3]) if isinstance(head[0], bytes) else head[:2]
-        self.failure = None
-        try:
-            _redirect_within(self._request, httpx2.Response(status, headers=headers, request=self._request))
-        except OAuthFlowError as failure:
-            self.failure = failure
-            raise
+        _redirect_within(self._request, httpx2.Response(status, headers=headers, request=self._request))
 
 
-def _bound(request: httpx2.Request) -> _Guard:
+def _bound(request: httpx2.Request) -> None:
     """Sets the bounds of a request that belongs to a flow."""
-    guard = _Guard(request)
-    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": guard}
+    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": _Guard(request)}
     # What is read is counted as it arrives, and should not grow when it is unpacked.
     request.headers["Accept-Encoding"] = "identity"
     if request.method != "GET":
         request.stream = _Once(request.content, request.url)
-    return guard
 
 
 def _portable(headers: httpx2.Headers) -> dict[str, str]:

@@ -11,7 +11,7 @@ from mcp.client.auth._discovery import issuers_match
 from mcp.client.auth._places import check_place
 from mcp.client.auth._registration import credentials_match_issuer
 from mcp.client.auth._scopes import union_scopes
-from mcp.client.auth._sending import RedirectAwareAuth, Steps
+from mcp.client.auth._sending import RedirectAwareAuth, Steps, finished
 from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
 from mcp.client.auth.dpop import DPoPProver
 from mcp.client.auth.exceptions import OAuthTokenError
@@ -38,12 +38,23 @@ class TokenRequests(RedirectAwareAuth):
         self.context = context
         self._dpop = dpop
         self._requested_scope: str | None = None
+        self._given_up: OAuthToken | None = None
+
+    async def _load_client(self) -> None:
+        """Looks who the client is, which another process may have registered."""
+        stored = await self.context.storage.get_client_info()
+        if stored is not None:
+            self.context.client_info = stored
 
     async def _load_tokens(self) -> None:
-        tokens, known = await self.context.storage.get_tokens(), self.context.current_tokens
-        if tokens is None or (known is not None and known.access_token == tokens.access_token):
+        """Takes the tokens from the storage, if they are others than those that are known here."""
+        tokens = await self.context.storage.get_tokens()
+        old = [known.access_token for known in (self.context.current_tokens, self._given_up) if known is not None]
+        if tokens is None or tokens.access_token in old:
             return
         self._check_server()
+        # They are of no use to any other client, and were written after it.
+        await self._load_client()
         self.context.current_tokens = tokens
         # How long a token lived when it was issued says nothing now.
         self.context.token_expiry_time = tokens.expires_at
@@ -134,17 +145,19 @@ class TokenRequests(RedirectAwareAuth):
             OAuthTokenError: It brings no token.
         """
         secrets_sent = secrets_in(request)
-        await self._sign(request, None)
-        response = yield request
-        if await self._should_resend(request, response):
+        # It uses up a refresh token or a code: nobody gets in with what it brings if it is not heard to the end.
+        with finished(str(request.url)):
             await self._sign(request, None)
             response = yield request
-        try:
-            token = await self._read_token(response, secrets_sent)
-        except OAuthTokenError as failure:
-            text = f"No token from {request.url}: {failure}"
-            raise OAuthTokenError(text, error=failure.error, status=failure.status) from None
-        await self._keep(token, str(request.url), previous)
+            if await self._should_resend(request, response):
+                await self._sign(request, None)
+                response = yield request
+            try:
+                token = await self._read_token(response, secrets_sent)
+            except OAuthTokenError as failure:
+                text = f"No token from {request.url}: {failure}"
+                raise OAuthTokenError(text, error=failure.error, status=failure.status) from None
+            await self._keep(token, str(request.url), previous)
 
     async def _read_token(self, response: httpx2.Response, secrets_sent: tuple[str, ...]) -> OAuthToken:
         """The token in an answer of a token endpoint, whose body has been read.
@@ -176,8 +189,7 @@ class TokenRequests(RedirectAwareAuth):
         token.token_endpoint = endpoint
         context.current_tokens = token
         context.update_token_expiry(token)
-        # A refresh token may have been used up for this one: it must not be lost because a call is cancelled.
-        with anyio.fail_after(_STORAGE_SECONDS, shield=True):
+        with anyio.fail_after(_STORAGE_SECONDS):
             await context.storage.set_tokens(token)
 
     def _refresh_endpoint(self) -> str | None:
@@ -236,6 +248,7 @@ class TokenRequests(RedirectAwareAuth):
                 raise
             logger.info("the token was not refreshed: %s", failure)
             if failure.error == "invalid_grant":
+                self._given_up = tokens
                 self.context.clear_tokens()
             else:
                 self.context.token_expiry_time = 0.0

@@ -138,7 +138,7 @@ class OAuthClientProvider(Login):
 
     async def _initialize(self) -> None:
         """Loads what is stored. Called before the first request is sent."""
-        self.context.client_info = await self.context.storage.get_client_info()
+        await self._load_client()
         await self._load_tokens()
         self._initialized = True
 
@@ -207,7 +207,7 @@ class OAuthClientProvider(Login):
         """
         if self._flows != flows and self._last_failure is not None:
             # It waited for a flow that failed, and would only do the same once more.
-            raise copy(self._last_failure)
+            raise _twin(self._last_failure)
         try:
             yield
         except Exception as failure:
@@ -223,8 +223,8 @@ class OAuthClientProvider(Login):
         async with self._alone():
             if not self._initialized:
                 await self._initialize()
-            elif self._usable() is None and self.context.can_refresh_token():
-                # Another process may have refreshed it meanwhile.
+            elif self._usable() is None:
+                # Another process may have refreshed it meanwhile, or somebody has logged in there.
                 await self._load_tokens()
             if self._usable() is None and self._refresh_endpoint() is not None:
                 with self._shared(flows):
@@ -241,6 +241,10 @@ class OAuthClientProvider(Login):
         """
         async with self._alone():
             if self._usable() is not refused:
+                return
+            await self._load_tokens()
+            stored = self._usable()
+            if stored is not None and stored is not refused:
                 return
             with self._shared(flows):
                 if response.status_code == 403:
@@ -279,6 +283,14 @@ class OAuthClientProvider(Login):
             yield self._discover(response)
         tries.logged_in = True
         yield self._log_in(union_scopes(self._requested_scope, needed))
+
+
+def _twin(failure: Exception) -> Exception:
+    """An exception that says the same in another request."""
+    try:
+        return copy(failure)
+    except Exception:
+        return OAuthFlowError(f"Another request had to get a token, and failed: {type(failure).__name__}: {failure}")
 
 
 def _source(response: httpx2.Response, request: httpx2.Request) -> httpx2.URL:

@@ -180,7 +180,7 @@ async def test_a_token_that_is_revoked_before_it_ends_is_refreshed() -> None:
     assert len(user.visited) == 1
 
 
-async def test_a_server_that_takes_no_token_is_not_asked_for_ever() -> None:
+async def test_a_server_that_takes_no_token_sends_the_user_to_one_page() -> None:
     async with peers() as resource:
         user = User()
 
@@ -192,8 +192,11 @@ async def test_a_server_that_takes_no_token_is_not_asked_for_ever() -> None:
         async with client_of(client) as http:
             response = await http.get(resource.url)
             assert (response.status_code, response.text) == (401, "never")
-            assert (await http.get(resource.url)).status_code == 401
-    assert len(user.visited) == 2
+            with pytest.raises(OAuthFlowError, match=r"/mcp refuses the token that the user has just logged in for"):
+                await http.get(resource.url)
+            resource.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
     assert len(resource.auth.grants("refresh_token")) == 1
 
 

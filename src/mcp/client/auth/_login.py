@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import anyio
 import httpx2
 
 from mcp.client._request_clock import waiting_on_a_person
@@ -17,6 +18,7 @@ from mcp.client.auth._discovery import (
     discover_protected_resource,
     issuers_match,
 )
+from mcp.client.auth._login_bounds import LoginBounds
 from mcp.client.auth._pkce import PKCEParameters
 from mcp.client.auth._places import origin_of
 from mcp.client.auth._registration import (
@@ -30,7 +32,7 @@ from mcp.client.auth._registration import (
 )
 from mcp.client.auth._scopes import OFFLINE_ACCESS
 from mcp.client.auth._sending import Steps
-from mcp.client.auth._token_requests import TokenRequests
+from mcp.client.auth._token_requests import STORAGE_SECONDS, TokenRequests
 from mcp.client.auth.dpop import DPoPProver, check_algorithms
 from mcp.client.auth.exceptions import (
     AuthorizationResponseError,
@@ -38,7 +40,7 @@ from mcp.client.auth.exceptions import (
     OAuthFlowError,
     OAuthRegistrationError,
 )
-from mcp.shared.auth import OAuthMetadata
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
 __all__ = ["Login"]
@@ -73,14 +75,36 @@ class Login(TokenRequests):
         super().__init__(context, dpop)
         self._validate_resource_url = validate_resource_url
         self._unfinished: _Attempt | None = None
+        self._bounds = LoginBounds(context.server_url)
 
     async def _log_in(self, scope: str | None) -> Steps:
-        """Gets a new token from the authorization server that was found."""
+        """Gets a new token from the authorization server that was found.
+
+        Scopes that are not granted are forgotten again, and so is a registration for them: what was there before is
+        still good.
+        """
+        scope_before, client_before = self._requested_scope, self.context.client_info
         self._requested_scope = scope
-        if self._dpop is not None and self.context.oauth_metadata is not None:
-            check_algorithms(self.context.oauth_metadata)
-        yield self._register()
-        yield self._request_token(await self._perform_authorization())
+        try:
+            if self._dpop is not None and self.context.oauth_metadata is not None:
+                check_algorithms(self.context.oauth_metadata)
+            yield self._register()
+            yield self._request_token(await self._perform_authorization())
+        except BaseException as failure:
+            self._requested_scope = scope_before
+            # An unfinished login goes on with the client that began it.
+            if not isinstance(failure, LoginRequired):
+                await self._restore_client(client_before)
+            raise
+        self._bounds.logged_in()
+
+    async def _restore_client(self, client: OAuthClientInformationFull | None) -> None:
+        """Goes back to the client whose refresh token there is. A client without one may stay as it was registered."""
+        if client is None or client is self.context.client_info or not self.context.can_refresh_token():
+            return
+        self.context.client_info = client
+        with anyio.fail_after(STORAGE_SECONDS, shield=True):
+            await self.context.storage.set_client_info(client)
 
     async def _discover(self, response: httpx2.Response) -> Steps:
         """Finds the authorization server of the server that refused a request."""
@@ -199,6 +223,7 @@ class Login(TokenRequests):
         try:
             with waiting_on_a_person():
                 await context.redirect_handler(url)
+                self._bounds.page_shown()
                 result = await context.callback_handler()
         except LoginRequired:
             self._unfinished = attempt

@@ -17,11 +17,12 @@ from mcp.client.auth.dpop import DPoPProver
 from mcp.client.auth.exceptions import OAuthTokenError
 from mcp.shared.auth import OAuthToken
 
-__all__ = ["TokenRequests"]
+__all__ = ["STORAGE_SECONDS", "TokenRequests"]
 
 logger = logging.getLogger("mcp.client.auth.oauth2")
 
-_STORAGE_SECONDS: Final = 10.0
+STORAGE_SECONDS: Final = 10.0
+"""Seconds that a storage may take to keep something."""
 
 
 class TokenRequests(RedirectAwareAuth):
@@ -189,7 +190,7 @@ class TokenRequests(RedirectAwareAuth):
         token.token_endpoint = endpoint
         context.current_tokens = token
         context.update_token_expiry(token)
-        with anyio.fail_after(_STORAGE_SECONDS):
+        with anyio.fail_after(STORAGE_SECONDS):
             await context.storage.set_tokens(token)
 
     def _refresh_endpoint(self) -> str | None:

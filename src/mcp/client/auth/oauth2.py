@@ -27,7 +27,7 @@ from mcp.client.auth._registration import check_registration_usable, is_valid_cl
 from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import Steps, shorten_body
 from mcp.client.auth.dpop import DPoPKey, DPoPProver
-from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.client.auth.exceptions import LoginRequired, OAuthFlowError
 from mcp.lazy import lazy_exports
 from mcp.protocol.headers import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.auth import OAuthClientMetadata, OAuthToken
@@ -174,6 +174,8 @@ class OAuthClientProvider(Login):
                 await shorten_body(response)
                 await self._sign(request, token)
                 response = yield request
+            if token is not None and response.status_code != 401:
+                self._bounds.accepted()
             if not self._is_refusal(request, response):
                 return
             await shorten_body(response)
@@ -269,6 +271,8 @@ class OAuthClientProvider(Login):
             list(context.client_metadata.grant_types),
             context.client_metadata.scope,
         )
+        if self._asks_a_user():
+            self._bounds.check_login()
         tries.logged_in = True
         yield self._log_in(union_scopes(self._requested_scope, scope))
 
@@ -278,11 +282,23 @@ class OAuthClientProvider(Login):
         asked = set((self._requested_scope or "").split())
         if needed is None or set(needed.split()) <= asked or tries.step_ups >= _MAX_STEP_UPS:
             return
+        scopes = frozenset(needed.split())
+        if self._asks_a_user():
+            self._bounds.check_step_up(scopes)
         tries.step_ups += 1
         if self.context.oauth_metadata is None:
             yield self._discover(response)
         tries.logged_in = True
-        yield self._log_in(union_scopes(self._requested_scope, needed))
+        try:
+            yield self._log_in(union_scopes(self._requested_scope, needed))
+        except LoginRequired:
+            raise
+        except OAuthFlowError as failure:
+            self._bounds.failed(scopes, str(failure))
+            raise
+
+    def _asks_a_user(self) -> bool:
+        return self.context.redirect_handler is not None
 
 
 def _twin(failure: Exception) -> Exception:

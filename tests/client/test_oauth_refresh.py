@@ -270,7 +270,7 @@ async def test_what_a_token_request_brings_is_kept_although_its_call_is_cancelle
 async def test_a_cancelled_call_does_not_wait_for_ever_for_its_token_and_leaves_the_way_free(
     ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_sending, "FINISH_SECONDS", 0.5)
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
     async with peers() as resource:
         client = await signed_in(resource)
         asked = anyio.Event()
@@ -296,7 +296,7 @@ async def test_a_cancelled_call_does_not_wait_for_ever_for_its_token_and_leaves_
 async def test_a_token_request_that_takes_too_long_ends_the_calls_that_wait_for_it_with_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_sending, "FINISH_SECONDS", 0.5)
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
 
     async def never(request: Posted, reply: Reply) -> None:
         await reply.disconnected()
@@ -478,9 +478,69 @@ async def test_a_storage_that_fails_is_heard_of() -> None:
             await http.get(resource.url)
 
 
-async def test_a_client_that_is_no_longer_known_is_said_to_be() -> None:
+@pytest.mark.parametrize("has_refresh_token", [True, False])
+async def test_a_client_that_is_no_longer_known_registers_anew(has_refresh_token: bool) -> None:
     async with peers() as resource:
-        client = provider(resource)
+        resource.auth.issues_refresh_tokens = has_refresh_token
+        user, storage = User(), Storage()
+        await signed_in(resource, user, storage)
+        resource.auth.clients.clear()
+        # In a later process.
+        async with client_of(provider(resource, user, storage)) as http:
+            if not has_refresh_token:
+                with pytest.raises(OAuthTokenError, match="invalid_client"):
+                    await http.get(resource.url)
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.asked_for("/register")) == 2
+    assert [*resource.auth.clients] == [json.loads(storage.client_info or "")["client_id"]]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [("403 Forbidden", "text/html"), ("404 Not Found", "text/plain"), ("200 OK", "text/html"), ("302 Found", "x/y")],
+)
+async def test_an_answer_that_is_no_refusal_does_not_cost_the_user_their_login(answer: tuple[str, str]) -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+
+        async def intrude(request: Posted, reply: Reply) -> None:
+            await reply.send(answer[0], b"<html>Sign in to the hotel's network", answer[1])
+
+        resource.auth.instead["/token"] = intrude
+        async with client_of(client) as http:
+            with pytest.raises(OAuthTokenError, match=f"No token from {resource.auth.origin}/token"):
+                await http.get(resource.url)
+            resource.auth.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
+
+
+@pytest.mark.parametrize("bad", ["t\u00f6k\u00e9n", "a\r\nX: y", "two words"])
+async def test_a_token_that_no_header_can_hold_is_refused_and_one_that_is_stored_is_passed_over(bad: str) -> None:
+    async with peers() as resource:
+        storage = Storage()
+
+        async def issue(request: Posted, reply: Reply) -> None:
+            await reply.json({"access_token": bad, "token_type": "Bearer"})
+
+        resource.auth.instead["/token"] = issue
+        async with client_of(provider(resource, storage=storage)) as http:
+            with pytest.raises(OAuthTokenError, match="access_token: expected visible ASCII characters"):
+                await http.get(resource.url)
+        assert storage.tokens is None
+        resource.auth.instead.clear()
+        await storage.set_tokens(OAuthToken(access_token=bad))
+        async with client_of(provider(resource, storage=storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+
+
+async def test_a_client_that_was_registered_by_hand_and_is_not_known_is_said_to_be() -> None:
+    async with peers() as resource:
+        storage = Storage()
+        await storage.set_client_info(OAuthClientInformationFull(client_id="by-hand", issuer=resource.auth.origin))
+        resource.auth.clients["by-hand"] = {}
+        client = provider(resource, storage=storage)
         async with client_of(client) as http:
             await http.get(resource.url)
             resource.auth.clients.clear()

@@ -205,7 +205,8 @@ async def test_more_scopes_are_asked_for_by_a_login_that_is_finished_later() -> 
         await get_in(resource, storage=storage)
         metadata = OAuthClientMetadata.model_validate({"redirect_uris": [CALLBACK]})
         service = OAuthClientProvider(resource.url, metadata, storage, login.redirect_handler, login.callback_handler)
-        async with client_of(service) as http, httpx2.AsyncClient() as browser:
+        browser = httpx2.AsyncClient()
+        async with client_of(service) as http, browser:
             with pytest.raises(LoginRequired):
                 await http.get(f"{resource.url}/write")
             with pytest.raises(LoginRequired) as needed:

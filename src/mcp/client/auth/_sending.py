@@ -27,7 +27,6 @@ __all__ = [
     "RedirectAwareAuth",
     "Steps",
     "drive",
-    "finished",
     "read_answer",
     "redirect_note",
     "shorten_body",
@@ -42,8 +41,8 @@ MAX_BODY: Final = 256 * 1024
 STEP_SECONDS: Final = 10.0
 """Seconds that connecting, sending, waiting for an answer, and reading it may each take."""
 
-FINISH_SECONDS: Final = 20.0
-"""Seconds for which a request is seen through although its call is cancelled."""
+ANSWER_SECONDS: Final = 20.0
+"""Seconds that all of it may take, redirects included."""
 
 _TIMEOUTS: Final = httpx2.Timeout(STEP_SECONDS).as_dict()
 _MAX_REDIRECTS: Final = 5
@@ -100,9 +99,15 @@ class _Flow(AsyncGenerator[httpx2.Request, httpx2.Response]):
             Exception: A step has another reason.
         """
         reason = sys.exc_info()[1]
-        await self._flow.aclose()
+        failure = reason if isinstance(reason, Exception) else None
         try:
-            await self._stack.aclose(reason if isinstance(reason, Exception) else None)
+            await self._flow.aclose()
+        except OAuthFlowError as late:
+            failure = late
+        try:
+            await self._stack.aclose(failure)
+            if failure is not None and failure is not reason:
+                raise failure
         finally:
             # What was seen through although the call was cancelled may have failed: that is no news to anybody.
             await anyio.lowlevel.checkpoint_if_cancelled()
@@ -127,41 +132,37 @@ async def drive(main: httpx2.Request, stack: "_Stack") -> AsyncGenerator[httpx2.
             response = yield request
             continue
         try:
-            for _ in range(_MAX_REDIRECTS):
-                _bound(request)
-                response = yield request
-                target = _redirect_within(request, response)
-                await read_answer(request, response)
-                if target is None:
-                    break
-                request = httpx2.Request("GET", target, headers=_portable(request.headers))
+            with _in_time(request.url):
+                for _ in range(_MAX_REDIRECTS):
+                    _bound(request)
+                    response = yield request
+                    target = _redirect_within(request, response)
+                    await read_answer(request, response)
+                    if target is None:
+                        break
+                    request = httpx2.Request("GET", target, headers=_portable(request.headers))
         except Exception as error:
             response, failure = None, error
 
 
 @contextmanager
-def finished(what: str) -> Generator[None, None, None]:
-    """Within it a request is sent and its answer is kept, even if the call that needs it is cancelled meanwhile.
-
-    It holds off the cancellation of scopes. What `asyncio` does to a task by `Task.cancel` cannot be held off.
-
-    Args:
-        what: What is asked, for the error.
+def _in_time(url: httpx2.URL) -> Generator[None, None, None]:
+    """Bounds what is done within it, whatever its parts take.
 
     Raises:
-        OAuthFlowError: It takes longer than `FINISH_SECONDS`.
+        OAuthFlowError: It takes longer than `ANSWER_SECONDS`.
     """
-    late = f"No answer from {what} within {FINISH_SECONDS:g} seconds"
-    with anyio.CancelScope(shield=True, deadline=anyio.current_time() + FINISH_SECONDS) as scope:
+    late = OAuthFlowError(f"No answer from {url} within {ANSWER_SECONDS:g} seconds")
+    with anyio.CancelScope(deadline=anyio.current_time() + ANSWER_SECONDS) as scope:
         try:
             yield
         except GeneratorExit:
             # The HTTP client was cancelled by this scope, and has closed the flow.
             if scope.cancel_called:
-                raise OAuthFlowError(late) from None
+                raise late from None
             raise
     if scope.cancelled_caught:
-        raise OAuthFlowError(late)
+        raise late
 
 
 class _Stack:

@@ -11,8 +11,8 @@ from mcp.client.auth._discovery import issuers_match
 from mcp.client.auth._places import check_place
 from mcp.client.auth._registration import credentials_match_issuer
 from mcp.client.auth._scopes import union_scopes
-from mcp.client.auth._sending import RedirectAwareAuth, Steps, finished
-from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
+from mcp.client.auth._sending import RedirectAwareAuth, Steps
+from mcp.client.auth._tokens import can_be_sent, create_token_request, secrets_in, token_in
 from mcp.client.auth.dpop import DPoPProver
 from mcp.client.auth.exceptions import OAuthTokenError
 from mcp.shared.auth import OAuthToken
@@ -47,11 +47,17 @@ class TokenRequests(RedirectAwareAuth):
         if stored is not None:
             self.context.client_info = stored
 
+    def _forget_client(self) -> None:
+        """Forgets a client that was registered on the spot and that its authorization server has forgotten."""
+        info = self.context.client_info
+        if info is not None and info.client_id_issued_at is not None:
+            self.context.client_info = None
+
     async def _load_tokens(self) -> None:
         """Takes the tokens from the storage, if they are others than those that are known here."""
         tokens = await self.context.storage.get_tokens()
         old = [known.access_token for known in (self.context.current_tokens, self._given_up) if known is not None]
-        if tokens is None or tokens.access_token in old:
+        if tokens is None or tokens.access_token in old or not can_be_sent(tokens.access_token):
             return
         self._check_server()
         # They are of no use to any other client, and were written after it.
@@ -146,9 +152,9 @@ class TokenRequests(RedirectAwareAuth):
             OAuthTokenError: It brings no token.
         """
         secrets_sent = secrets_in(request)
-        # It uses up a refresh token or a code: nobody gets in with what it brings if it is not heard to the end.
-        with finished(str(request.url)):
-            await self._sign(request, None)
+        await self._sign(request, None)
+        # It uses up a refresh token or a code: what it brings must not be lost because a call is cancelled.
+        with anyio.CancelScope(shield=True):
             response = yield request
             if await self._should_resend(request, response):
                 await self._sign(request, None)
@@ -156,6 +162,8 @@ class TokenRequests(RedirectAwareAuth):
             try:
                 token = await self._read_token(response, secrets_sent)
             except OAuthTokenError as failure:
+                if failure.error == "invalid_client":
+                    self._forget_client()
                 text = f"No token from {request.url}: {failure}"
                 raise OAuthTokenError(text, error=failure.error, status=failure.status) from None
             await self._keep(token, str(request.url), previous)
@@ -244,8 +252,7 @@ class TokenRequests(RedirectAwareAuth):
         try:
             yield self._request_token(await self._token_request(endpoint, form), tokens)
         except OAuthTokenError as failure:
-            status = failure.status
-            if status is None or status == 429 or status >= 500:
+            if not _is_refusal(failure):
                 raise
             logger.info("the token was not refreshed: %s", failure)
             if failure.error == "invalid_grant":
@@ -253,3 +260,10 @@ class TokenRequests(RedirectAwareAuth):
                 self.context.clear_tokens()
             else:
                 self.context.token_expiry_time = 0.0
+
+
+def _is_refusal(failure: OAuthTokenError) -> bool:
+    """Whether a token endpoint refuses, or is only out of order or out of reach, as behind the page of a hotel."""
+    if failure.status is None or failure.status == 429 or failure.status >= 500:
+        return False
+    return failure.error is not None or failure.status in (400, 401)

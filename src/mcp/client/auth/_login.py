@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 import httpx2
 
-from mcp.client._request_clock import waiting_on_a_person
+from mcp.client._request_clock import Queue
 from mcp.client.auth._browser import authorization_url, check_callback, check_iss, check_pkce
 from mcp.client.auth._challenges import extract_resource_metadata_from_www_auth
 from mcp.client.auth._context import OAuthContext
@@ -76,6 +76,7 @@ class Login(TokenRequests):
         self._validate_resource_url = validate_resource_url
         self._unfinished: _Attempt | None = None
         self._bounds = LoginBounds(context.server_url)
+        self._queue = Queue()
 
     async def _log_in(self, scope: str | None) -> Steps:
         """Gets a new token from the authorization server that was found.
@@ -221,7 +222,7 @@ class Login(TokenRequests):
         url = await self._login_url(server, context.client_info.client_id, attempt)
         logger.debug("sending the user to %s", server.authorization_endpoint)
         try:
-            with waiting_on_a_person():
+            with self._queue.asking():
                 await context.redirect_handler(url)
                 self._bounds.page_shown()
                 result = await context.callback_handler()

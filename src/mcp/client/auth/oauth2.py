@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import httpx2
 
-from mcp.client._request_clock import waiting_on_a_person
 from mcp.client.auth import utils
 from mcp.client.auth._challenges import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.client.auth._context import OAuthContext, TokenStorage
@@ -192,8 +191,7 @@ class OAuthClientProvider(Login):
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None, None]:
         """Within it, no other request gets tokens."""
-        # Whoever holds the lock may be waiting for the user.
-        with waiting_on_a_person():
+        with self._queue.waiting():
             await self.context.lock.acquire()
         try:
             yield

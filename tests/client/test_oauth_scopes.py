@@ -329,6 +329,26 @@ async def test_a_client_that_was_registered_by_hand_is_used_as_it_is() -> None:
     assert json.loads(storage.client_info or "")["client_id"] == "by-hand"
 
 
+@pytest.mark.parametrize("says_whose", [True, False])
+async def test_a_secret_that_goes_wherever_the_server_says_is_warned_of_once(
+    says_whose: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with peers() as resource:
+        storage = Storage()
+        issuer = resource.auth.origin if says_whose else None
+        info = OAuthClientInformationFull(client_id="by-hand", client_secret="a secret", issuer=issuer)
+        await storage.set_client_info(info)
+        resource.auth.clients["by-hand"] = {"client_secret": "a secret"}
+        async with client_of(provider(resource, storage=storage)) as http:
+            for _ in range(2):
+                assert (await http.get(resource.url)).status_code == 200
+                resource.auth.live.clear()
+                resource.auth.refreshable.clear()
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == (0 if says_whose else 1)
+    assert all(f"secret goes to {resource.auth.origin}" in text and "set the issuer" in text for text in warnings)
+
+
 async def test_credentials_of_another_authorization_server_are_said_to_be() -> None:
     async with peers() as resource:
         storage = Storage()

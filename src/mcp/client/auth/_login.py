@@ -77,6 +77,7 @@ class Login(TokenRequests):
         self._unfinished: _Attempt | None = None
         self._bounds = LoginBounds(context.server_url)
         self._queue = Queue()
+        self._warned_of: set[str] = set()
 
     async def _log_in(self, scope: str | None) -> Steps:
         """Gets a new token from the authorization server that was found.
@@ -154,6 +155,7 @@ class Login(TokenRequests):
         assert server is not None
         assert issuer is not None
         if self._is_registered(issuer) and not self._is_too_narrow(server):
+            self._warn_of_secret(issuer)
             return
         if should_use_client_metadata_url(server, context.client_metadata_url) and context.client_metadata_url:
             info = create_client_info_from_metadata_url(
@@ -170,6 +172,19 @@ class Login(TokenRequests):
         info.issuer = issuer
         context.client_info = info
         await context.storage.set_client_info(info)
+
+    def _warn_of_secret(self, issuer: str) -> None:
+        """Says that the MCP server decides who gets a secret, where a registration leaves that open."""
+        info = self.context.client_info
+        if info is None or info.issuer is not None or info.client_secret is None or issuer in self._warned_of:
+            return
+        self._warned_of.add(issuer)
+        logger.warning(
+            "the client's secret goes to %s because %s names it: set the issuer that it is for in what get_client_info"
+            " returns, and it goes nowhere else",
+            issuer,
+            origin_of(self.context.server_url),
+        )
 
     def _is_too_narrow(self, server: OAuthMetadata) -> bool:
         """Whether the client was registered on the spot for less than it now asks for, and can be anew.

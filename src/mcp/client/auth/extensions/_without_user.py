@@ -49,6 +49,9 @@ class UserlessOAuthProvider(OAuthClientProvider):
     async def _load_client(self) -> None:
         self.context.client_info = self._client
 
+    def _warn_of_secret(self, issuer: str) -> None:
+        """Whoever leaves the issuer out was warned when the provider was made."""
+
     def _select_authorization_server(self, offered: list[str]) -> str | None:
         """The one that the credentials are for.
 

@@ -309,6 +309,21 @@ async def test_a_token_request_that_takes_too_long_ends_the_calls_that_wait_for_
     assert len(resource.auth.grants("refresh_token")) == 1
 
 
+async def test_metadata_whose_headers_trickle_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
+
+    async def trickle(request: Posted, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 200 OK\r\nX: ")
+        await reply.disconnected()
+
+    async with peers() as resource:
+        path = "/.well-known/oauth-authorization-server"
+        resource.auth.instead[path] = trickle
+        outcomes = await all_at_once(provider(resource), resource.url)
+    assert outcomes == [f"No answer from {resource.auth.origin}{path} within 0.5 seconds"] * CALLERS
+    assert resource.auth.requested == [path]
+
+
 async def test_a_refresh_that_fails_in_a_transport_of_the_program_fails_all_who_wait_for_it() -> None:
     sent: list[str] = []
 

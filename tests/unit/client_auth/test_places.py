@@ -58,6 +58,8 @@ def test_a_server_outside_cannot_name_a_host_whose_name_means_something_inside_a
     url = f"https://{host}/x"
     with pytest.raises(OAuthFlowError, match="in a private network"):
         check_place(url, "token_endpoint", HOME)
+    with pytest.raises(OAuthFlowError, match="in a private network"):
+        check_place(url, "metadata", HOME, requires_https=False, closed_network=False)
     check_place(url, "token_endpoint", HOME, requires_https=False)
     check_place(url, "token_endpoint", "https://mcp.internal/mcp")
 

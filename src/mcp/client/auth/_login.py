@@ -113,7 +113,8 @@ class Login(TokenRequests):
         self._check_server()
         context, found = self.context, Discovered()
         named = extract_resource_metadata_from_www_auth(response)
-        yield discover_protected_resource(found, named, context.server_url)
+        closed = not self.requires_https
+        yield discover_protected_resource(found, named, context.server_url, closed_network=closed)
         await self._check_resource(found)
         found.issuer = self._select_authorization_server(found.authorization_servers)
         logger.debug(

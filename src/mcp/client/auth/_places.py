@@ -55,15 +55,18 @@ def _is_private_name(url: httpx2.URL) -> bool:
     return _address(host) is None and ("." not in host or host.endswith(_PRIVATE_NAMES))
 
 
-def check_place(url: str, what: str, home: str, *, requires_https: bool = True) -> None:
+def check_place(
+    url: str, what: str, home: str, *, requires_https: bool = True, closed_network: bool | None = None
+) -> None:
     """Whether something may be sent to a URL that a peer has named.
 
     Args:
         url: The URL.
         what: What it is, as a noun, for the error.
         home: The URL of the server that the user connects to. Only if that is local, may others be.
-        requires_https: Whether plain HTTP is refused to anything but this machine. If not, this is a closed network,
-            and names that mean something there alone are good.
+        requires_https: Whether plain HTTP is refused to anything but this machine.
+        closed_network: Whether names are good that mean something in a private network alone; None where they are if
+            plain HTTP is.
 
     Raises:
         OAuthFlowError: It is no HTTP URL, is not secure, or leads into a private network from outside.
@@ -76,7 +79,9 @@ def check_place(url: str, what: str, home: str, *, requires_https: bool = True) 
         raise OAuthFlowError(f"The {what} is {url!r}: expected a URL that starts with https://")
     if parts.userinfo:
         raise OAuthFlowError(f"The {what} at {origin_of(parts)} has a user name or a password in its URL")
-    private = is_local(parts) or (requires_https and _is_private_name(parts))
+    if closed_network is None:
+        closed_network = not requires_https
+    private = is_local(parts) or (not closed_network and _is_private_name(parts))
     if private and not is_local(home) and not _is_private_name(httpx2.URL(home)):
         raise OAuthFlowError(
             f"The {what} is {url!r}, in a private network, and {origin_of(home)} is not: nothing is sent there"

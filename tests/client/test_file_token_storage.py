@@ -103,6 +103,45 @@ async def test_a_file_that_others_could_read_is_private_after_the_next_write(dir
 
 
 @posix
+@pytest.mark.anyio
+async def test_a_file_that_others_could_read_is_private_after_it_was_read(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = FileTokenStorage(directory, SERVER)
+    await storage.set_tokens(TOKENS)
+    storage.path.chmod(0o644)
+    assert await storage.get_tokens() == TOKENS
+    assert stat.S_IMODE(storage.path.stat().st_mode) == 0o600
+    assert f"Others could read {storage.path}" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_what_a_process_left_that_was_killed_while_it_wrote_is_removed(directory: Path) -> None:
+    storage = FileTokenStorage(directory, SERVER)
+    other = FileTokenStorage(directory, f"{SERVER}/other")
+    left, of_another = (one.path.with_name(f".{one.path.name}.0123456789abcdef") for one in (storage, other))
+    left.write_text("secret")
+    of_another.write_text("secret")
+    await storage.set_tokens(TOKENS)
+    assert not left.exists()
+    assert of_another.exists()
+    left.write_text("secret")
+    await storage.clear()
+    assert not left.exists()
+
+
+@pytest.mark.anyio
+async def test_what_was_set_aside_is_forgotten_with_the_rest(directory: Path) -> None:
+    storage = FileTokenStorage(directory, SERVER)
+    await storage.set_tokens(TOKENS)
+    storage.path.write_text(storage.path.read_text().replace("Bearer", "mac"))
+    assert await storage.get_tokens() is None
+    assert list(directory.glob("*.corrupt"))
+    await storage.clear()
+    assert not any("access-1" in path.read_text() for path in directory.iterdir())
+
+
+@posix
 def test_a_directory_that_others_may_write_to_is_refused(directory: Path) -> None:
     directory.mkdir(parents=True)
     directory.chmod(0o770)
@@ -132,6 +171,7 @@ async def test_a_broken_file_is_set_aside_and_said_so(
     directory: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     storage = FileTokenStorage(directory, SERVER)
+    storage.path.touch(mode=0o600)
     storage.path.write_bytes(content)
     assert await storage.get_tokens() is None
     aside = storage.path.with_suffix(".corrupt")

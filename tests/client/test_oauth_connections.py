@@ -200,6 +200,52 @@ async def test_the_time_that_a_user_takes_is_not_the_calls(mode: str) -> None:
             assert await sum_of(client) == {"result": 3}
 
 
+async def test_calls_that_wait_for_the_user_of_another_do_not_run_out_of_time() -> None:
+    async with shop() as it:
+
+        async def think() -> None:
+            await anyio.sleep(1.5)
+
+        async with connected(it, "2026-07-28", read_timeout_seconds=1) as client:
+            await sum_of(client)
+            it.revoke()
+            it.auth.refreshable.clear()
+            it.user.before = think
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(sum_of, client)
+    assert len(it.user.visited) == 2
+
+
+async def test_calls_that_wait_for_the_refresh_of_another_run_out_of_time() -> None:
+    over: list[Exception] = []
+    three = anyio.Event()
+
+    async def slow(request: Posted, reply: Reply) -> None:
+        await three.wait()
+        await reply.json({"error": "temporarily_unavailable"}, "503 Service Unavailable")
+
+    async with shop() as it, connected(it, "2026-07-28", read_timeout_seconds=1) as client:
+        await sum_of(client)
+        it.revoke()
+        it.auth.instead["/token"] = slow
+
+        async def call() -> None:
+            try:
+                await sum_of(client)
+            except RequestTimeoutError as failure:
+                over.append(failure)
+            if len(over) == 3:
+                three.set()
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                for _ in range(4):
+                    group.start_soon(call)
+    # The one that refreshes hears it to the end, and is late as well.
+    assert len(over) == 4
+
+
 async def test_a_server_that_is_slow_after_the_user_was_is_still_given_up() -> None:
     async with shop() as it:
 

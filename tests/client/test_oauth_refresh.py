@@ -9,6 +9,7 @@ import anyio
 import httpx2
 import pytest
 from oauth_peers import (
+    CALLBACK,
     Resource,
     Storage,
     User,
@@ -20,8 +21,9 @@ from oauth_peers import (
 )
 from scripted_http_server import Posted, Reply
 
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError, _sending
+from mcp.client.auth.headless import HeadlessLogin, LoginRequired
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 pytestmark = pytest.mark.anyio
 
@@ -48,8 +50,8 @@ async def signed_in(
     return client
 
 
-async def all_at_once(client: OAuthClientProvider, url: str) -> list[int | str]:
-    """What each of many callers gets: a status, or the text of an error."""
+async def all_at_once(client: OAuthClientProvider, url: str, **options: Any) -> list[int | str]:
+    """What each of many callers gets: a status, the text of an error of the flow, or the class of another."""
     outcomes: list[int | str] = []
 
     async def call() -> None:
@@ -57,10 +59,10 @@ async def all_at_once(client: OAuthClientProvider, url: str) -> list[int | str]:
             outcomes.append((await http.get(url)).status_code)
         except OAuthFlowError as failure:
             outcomes.append(str(failure))
-        except httpx2.TimeoutException as failure:
+        except Exception as failure:
             outcomes.append(type(failure).__name__)
 
-    async with client_of(client) as http, anyio.create_task_group() as group:
+    async with client_of(client, **options) as http, anyio.create_task_group() as group:
         for _ in range(CALLERS):
             group.start_soon(call)
     assert len(outcomes) == CALLERS
@@ -135,14 +137,11 @@ async def test_fifty_callers_wait_once_for_a_server_that_never_answers(where: st
         client = provider(resource) if where == "discovery" else await signed_in(resource)
         path = "/.well-known/oauth-authorization-server" if where == "discovery" else "/token"
         resource.auth.instead[path] = never
-        start = time.monotonic()
+        start, known = time.monotonic(), resource.auth.requested.count(path)
         outcomes = await all_at_once(client, resource.url)
         assert time.monotonic() - start < 15
-    assert sorted(set(map(str, outcomes))) == [
-        f"No answer from {resource.auth.origin}{path}: ReadTimeout",
-        "ReadTimeout",
-    ]
-    assert outcomes.count("ReadTimeout") == 1
+    assert outcomes == ["ReadTimeout"] * CALLERS
+    assert resource.auth.requested.count(path) == known + 1
 
 
 async def test_fifty_callers_whose_metadata_is_oversized_ask_for_it_once() -> None:
@@ -181,7 +180,7 @@ async def test_a_token_that_is_revoked_before_it_ends_is_refreshed() -> None:
     assert len(user.visited) == 1
 
 
-async def test_a_server_that_takes_no_token_is_not_asked_for_ever() -> None:
+async def test_a_server_that_takes_no_token_sends_the_user_to_one_page() -> None:
     async with peers() as resource:
         user = User()
 
@@ -193,8 +192,11 @@ async def test_a_server_that_takes_no_token_is_not_asked_for_ever() -> None:
         async with client_of(client) as http:
             response = await http.get(resource.url)
             assert (response.status_code, response.text) == (401, "never")
-            assert (await http.get(resource.url)).status_code == 401
-    assert len(user.visited) == 2
+            with pytest.raises(OAuthFlowError, match=r"/mcp refuses the token that the user has just logged in for"):
+                await http.get(resource.url)
+            resource.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
     assert len(resource.auth.grants("refresh_token")) == 1
 
 
@@ -233,24 +235,157 @@ async def test_a_cancelled_flow_leaves_the_way_free_for_the_next() -> None:
     assert len(user.visited) == 2
 
 
-async def test_a_cancelled_refresh_leaves_the_way_free_for_the_next() -> None:
+@pytest.mark.parametrize("grant", ["refresh_token", "authorization_code"])
+async def test_what_a_token_request_brings_is_kept_although_its_call_is_cancelled(grant: str) -> None:
+    async with peers() as resource:
+        user, storage = User(), Storage()
+        client = provider(resource, user, storage)
+        if grant == "refresh_token":
+            client = await signed_in(resource, user, storage)
+        asked, answer = anyio.Event(), anyio.Event()
+
+        async def slow(request: Posted, reply: Reply) -> None:
+            asked.set()
+            await answer.wait()
+            # It has used up what it was sent.
+            resource.auth.refreshable.clear()
+            await reply.json(resource.auth.issue())
+
+        resource.auth.instead["/token"] = slow
+        async with client_of(client) as http:
+            async with anyio.create_task_group() as group:
+                group.start_soon(http.get, resource.url)
+                await asked.wait()
+                group.cancel_scope.cancel()
+                answer.set()
+            (kept,) = resource.auth.live
+            assert kept in (storage.tokens or "")
+            resource.auth.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.grants(grant)) == 1
+    assert len(user.visited) == 1
+
+
+@pytest.mark.parametrize("ending", ["silent", "trickling"])
+async def test_a_cancelled_call_does_not_wait_for_ever_for_its_token_and_leaves_the_way_free(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
     async with peers() as resource:
         client = await signed_in(resource)
         asked = anyio.Event()
 
         async def never(request: Posted, reply: Reply) -> None:
             asked.set()
+            if ending == "trickling":
+                await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
             await reply.disconnected()
 
         resource.auth.instead["/token"] = never
         async with client_of(client) as http:
-            async with anyio.create_task_group() as group:
-                group.start_soon(http.get, resource.url)
-                await asked.wait()
-                group.cancel_scope.cancel()
+            with anyio.fail_after(5):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(http.get, resource.url)
+                    await asked.wait()
+                    group.cancel_scope.cancel()
             resource.auth.instead.clear()
             with anyio.fail_after(20):
                 assert (await http.get(resource.url)).status_code == 200
+
+
+async def test_a_token_request_that_takes_too_long_ends_the_calls_that_wait_for_it_with_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
+
+    async def never(request: Posted, reply: Reply) -> None:
+        await reply.disconnected()
+
+    async with peers() as resource:
+        client = await signed_in(resource)
+        resource.auth.instead["/token"] = never
+        outcomes = await all_at_once(client, resource.url)
+    assert outcomes == [f"No answer from {resource.auth.origin}/token within 0.5 seconds"] * CALLERS
+    assert len(resource.auth.grants("refresh_token")) == 1
+
+
+async def test_metadata_whose_headers_trickle_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sending, "ANSWER_SECONDS", 0.5)
+
+    async def trickle(request: Posted, reply: Reply) -> None:
+        await reply.raw(b"HTTP/1.1 200 OK\r\nX: ")
+        await reply.disconnected()
+
+    async with peers() as resource:
+        path = "/.well-known/oauth-authorization-server"
+        resource.auth.instead[path] = trickle
+        outcomes = await all_at_once(provider(resource), resource.url)
+    assert outcomes == [f"No answer from {resource.auth.origin}{path} within 0.5 seconds"] * CALLERS
+    assert resource.auth.requested == [path]
+
+
+async def test_a_refresh_that_fails_in_a_transport_of_the_program_fails_all_who_wait_for_it() -> None:
+    sent: list[str] = []
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.url.path)
+        await anyio.sleep(0.05)
+        raise httpx2.ReadTimeout("no answer")
+
+    async with peers() as resource:
+        client = await signed_in(resource)
+        outcomes = await all_at_once(client, resource.url, transport=httpx2.MockTransport(answer))
+    assert outcomes == ["ReadTimeout"] * CALLERS
+    assert sent == ["/token"]
+
+
+async def test_an_exception_that_cannot_be_copied_is_told_to_those_who_wait() -> None:
+    class Odd(Exception):
+        def __init__(self, first: str, second: str) -> None:
+            super().__init__(f"{first} {second}")
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        await anyio.sleep(0.05)
+        raise Odd("all", "wrong")
+
+    async with peers() as resource:
+        client = await signed_in(resource)
+        outcomes = await all_at_once(client, resource.url, transport=httpx2.MockTransport(answer))
+    shared = "Another request had to get a token, and failed: Odd: all wrong"
+    assert sorted(map(str, outcomes)) == [*[shared] * (CALLERS - 1), "Odd"]
+
+
+async def test_a_login_in_another_program_is_found_in_the_storage_before_the_user_is_asked() -> None:
+    async with peers() as resource:
+        resource.auth.issues_refresh_tokens = False
+        here, there, storage = User(), User(), Storage()
+        first, second = provider(resource, here, storage), provider(resource, there, storage)
+        async with client_of(first) as http, client_of(second) as other:
+            assert (await http.get(resource.url)).status_code == 200
+            # The other one has the same token, and finds it refused.
+            resource.auth.live.clear()
+            assert (await other.get(resource.url)).status_code == 200
+            assert (await http.get(resource.url)).status_code == 200
+    assert (len(here.visited), len(there.visited)) == (1, 1)
+
+
+async def test_a_service_without_a_user_goes_on_when_another_program_has_logged_in() -> None:
+    async with peers() as resource:
+        user, storage, login = User(), Storage(), HeadlessLogin()
+        metadata = OAuthClientMetadata.model_validate({"redirect_uris": [CALLBACK]})
+        service = OAuthClientProvider(resource.url, metadata, storage, login.redirect_handler, login.callback_handler)
+        async with client_of(service) as http, client_of(provider(resource, user, storage)) as other:
+            with pytest.raises(LoginRequired):
+                await http.get(resource.url)
+            assert (await other.get(resource.url)).status_code == 200
+            before = len(resource.seen)
+            assert (await http.get(resource.url)).status_code == 200
+            assert len(resource.seen) == before + 1
+            # It refreshes as the client that has logged in.
+            expire(service)
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.grants("refresh_token")) == 1
+    assert len(user.visited) == 1
 
 
 async def test_a_later_process_refreshes_before_it_asks_the_user_and_needs_no_discovery() -> None:
@@ -358,9 +493,69 @@ async def test_a_storage_that_fails_is_heard_of() -> None:
             await http.get(resource.url)
 
 
-async def test_a_client_that_is_no_longer_known_is_said_to_be() -> None:
+@pytest.mark.parametrize("has_refresh_token", [True, False])
+async def test_a_client_that_is_no_longer_known_registers_anew(has_refresh_token: bool) -> None:
     async with peers() as resource:
-        client = provider(resource)
+        resource.auth.issues_refresh_tokens = has_refresh_token
+        user, storage = User(), Storage()
+        await signed_in(resource, user, storage)
+        resource.auth.clients.clear()
+        # In a later process.
+        async with client_of(provider(resource, user, storage)) as http:
+            if not has_refresh_token:
+                with pytest.raises(OAuthTokenError, match="invalid_client"):
+                    await http.get(resource.url)
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(resource.auth.asked_for("/register")) == 2
+    assert [*resource.auth.clients] == [json.loads(storage.client_info or "")["client_id"]]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [("403 Forbidden", "text/html"), ("404 Not Found", "text/plain"), ("200 OK", "text/html"), ("302 Found", "x/y")],
+)
+async def test_an_answer_that_is_no_refusal_does_not_cost_the_user_their_login(answer: tuple[str, str]) -> None:
+    async with peers() as resource:
+        user = User()
+        client = await signed_in(resource, user)
+
+        async def intrude(request: Posted, reply: Reply) -> None:
+            await reply.send(answer[0], b"<html>Sign in to the hotel's network", answer[1])
+
+        resource.auth.instead["/token"] = intrude
+        async with client_of(client) as http:
+            with pytest.raises(OAuthTokenError, match=f"No token from {resource.auth.origin}/token"):
+                await http.get(resource.url)
+            resource.auth.instead.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(user.visited) == 1
+
+
+@pytest.mark.parametrize("bad", ["t\u00f6k\u00e9n", "a\r\nX: y", "two words"])
+async def test_a_token_that_no_header_can_hold_is_refused_and_one_that_is_stored_is_passed_over(bad: str) -> None:
+    async with peers() as resource:
+        storage = Storage()
+
+        async def issue(request: Posted, reply: Reply) -> None:
+            await reply.json({"access_token": bad, "token_type": "Bearer"})
+
+        resource.auth.instead["/token"] = issue
+        async with client_of(provider(resource, storage=storage)) as http:
+            with pytest.raises(OAuthTokenError, match="access_token: expected visible ASCII characters"):
+                await http.get(resource.url)
+        assert storage.tokens is None
+        resource.auth.instead.clear()
+        await storage.set_tokens(OAuthToken(access_token=bad))
+        async with client_of(provider(resource, storage=storage)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+
+
+async def test_a_client_that_was_registered_by_hand_and_is_not_known_is_said_to_be() -> None:
+    async with peers() as resource:
+        storage = Storage()
+        await storage.set_client_info(OAuthClientInformationFull(client_id="by-hand", issuer=resource.auth.origin))
+        resource.auth.clients["by-hand"] = {}
+        client = provider(resource, storage=storage)
         async with client_of(client) as http:
             await http.get(resource.url)
             resource.auth.clients.clear()

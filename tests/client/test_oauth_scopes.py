@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import httpx2
 import pytest
-from oauth_peers import Resource, Storage, User, another_auth_server, client_of, peers, provider
+from oauth_peers import CALLBACK, Resource, Storage, User, another_auth_server, client_of, expire, peers, provider
 from scripted_http_server import Posted, Reply
 
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
+from mcp.client.auth.exceptions import AuthorizationResponseError
+from mcp.client.auth.headless import HeadlessLogin, LoginRequired
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +116,105 @@ async def test_a_server_that_wants_ever_more_is_given_up() -> None:
             await http.get(resource.url)
             assert (await http.get(f"{resource.url}/more")).status_code == 403
     assert asked(resource) == [None, "s0", "s0 s1"]
+
+
+async def test_a_server_that_wants_ever_more_with_every_call_shows_a_user_five_pages() -> None:
+    async with peers() as resource:
+        wanted: list[str] = []
+
+        async def more(request: Posted, reply: Reply) -> None:
+            wanted.append(f"s{len(wanted)}")
+            challenge = f'Bearer error="insufficient_scope", scope="{wanted[-1]}"'
+            await reply.send("403 Forbidden", headers={"www-authenticate": challenge})
+
+        resource.instead["/mcp/more"] = more
+        async with client_of(provider(resource)) as http:
+            for _ in range(2):
+                assert (await http.get(f"{resource.url}/more")).status_code == 403
+            with pytest.raises(OAuthFlowError, match="has had the user log in 5 times within 60 seconds"):
+                await http.get(f"{resource.url}/more")
+            # What the user has is good for the rest.
+            assert (await http.get(resource.url)).status_code == 200
+    assert len(asked(resource)) == 5
+
+
+def refuses_scope(resource: Resource, endpoint: str, scope: str) -> None:
+    """Has an endpoint refuse whatever asks for a scope."""
+    usual = resource.auth.handle
+
+    async def handler(request: Posted, reply: Reply) -> None:
+        parameters = resource.auth.asked[-1].parameters
+        if scope in parameters.get("scope", "").split():
+            await reply.json({"error": "invalid_scope"}, "400 Bad Request")
+            return
+        del resource.auth.instead[endpoint], resource.auth.asked[-1]
+        await usual(request, reply)
+        resource.auth.instead[endpoint] = handler
+
+    resource.auth.instead[endpoint] = handler
+
+
+async def test_a_scope_that_is_refused_is_not_asked_for_in_later_logins() -> None:
+    async with peers() as resource:
+        user = User()
+        resource.challenge["scope"] = "read"
+        resource.needs["/mcp/admin"] = "read admin"
+        refuses_scope(resource, "/register", "admin")
+        async with client_of(provider(resource, user)) as http:
+            assert (await http.get(resource.url)).status_code == 200
+            with pytest.raises(OAuthRegistrationError, match="invalid_scope"):
+                await http.get(f"{resource.url}/admin")
+            again = r"needs the scopes admin read, which were just asked for in vain: Registration failed.*not asked"
+            with pytest.raises(OAuthFlowError, match=again):
+                await http.get(f"{resource.url}/admin")
+            resource.auth.live.clear()
+            resource.auth.refreshable.clear()
+            assert (await http.get(resource.url)).status_code == 200
+    assert asked(resource) == ["read", "read"]
+
+
+async def test_what_there_was_is_still_good_when_the_user_grants_no_more() -> None:
+    async with peers() as resource:
+        user, storage = User(), Storage()
+        resource.challenge["scope"] = "read"
+        resource.needs["/mcp/write"] = "write"
+        client = provider(resource, user, storage)
+
+        async def refuse() -> None:
+            raise AuthorizationResponseError("access_denied", iss=resource.auth.origin)
+
+        async with client_of(client) as http:
+            assert (await http.get(resource.url)).status_code == 200
+            registered, user.before = storage.client_info, refuse
+            for _ in range(3):
+                with pytest.raises(OAuthFlowError, match="access_denied"):
+                    await http.get(f"{resource.url}/write")
+            assert len(user.visited) == 2
+            assert storage.client_info == registered
+            expire(client)
+            assert (await http.get(resource.url)).status_code == 200
+    (refresh,) = resource.auth.grants("refresh_token")
+    assert refresh["client_id"] == json.loads(registered or "")["client_id"]
+
+
+async def test_more_scopes_are_asked_for_by_a_login_that_is_finished_later() -> None:
+    async with peers() as resource:
+        user, storage, login = User(), Storage(), HeadlessLogin()
+        resource.challenge["scope"] = "read"
+        resource.needs["/mcp/write"] = "write"
+        await get_in(resource, storage=storage)
+        metadata = OAuthClientMetadata.model_validate({"redirect_uris": [CALLBACK]})
+        service = OAuthClientProvider(resource.url, metadata, storage, login.redirect_handler, login.callback_handler)
+        browser = httpx2.AsyncClient()
+        async with client_of(service) as http, browser:
+            with pytest.raises(LoginRequired):
+                await http.get(f"{resource.url}/write")
+            with pytest.raises(LoginRequired) as needed:
+                await http.get(f"{resource.url}/write")
+            login.finish((await browser.get(needed.value.url)).headers["location"])
+            assert (await http.get(f"{resource.url}/write")).status_code == 200
+    assert asked(resource) == ["read", "read write"]
+    assert user.visited == []
 
 
 @pytest.mark.parametrize("challenge", ['Bearer error="access_denied"', 'Bearer error="insufficient_scope"', None])
@@ -225,6 +327,26 @@ async def test_a_client_that_was_registered_by_hand_is_used_as_it_is() -> None:
         await get_in(resource, storage=storage, client_metadata_url=DOCUMENT)
     assert resource.auth.asked_for("/token")[0]["client_id"] == "by-hand"
     assert json.loads(storage.client_info or "")["client_id"] == "by-hand"
+
+
+@pytest.mark.parametrize("says_whose", [True, False])
+async def test_a_secret_that_goes_wherever_the_server_says_is_warned_of_once(
+    says_whose: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with peers() as resource:
+        storage = Storage()
+        issuer = resource.auth.origin if says_whose else None
+        info = OAuthClientInformationFull(client_id="by-hand", client_secret="a secret", issuer=issuer)
+        await storage.set_client_info(info)
+        resource.auth.clients["by-hand"] = {"client_secret": "a secret"}
+        async with client_of(provider(resource, storage=storage)) as http:
+            for _ in range(2):
+                assert (await http.get(resource.url)).status_code == 200
+                resource.auth.live.clear()
+                resource.auth.refreshable.clear()
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == (0 if says_whose else 1)
+    assert all(f"secret goes to {resource.auth.origin}" in text and "set the issuer" in text for text in warnings)
 
 
 async def test_credentials_of_another_authorization_server_are_said_to_be() -> None:

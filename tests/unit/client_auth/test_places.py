@@ -30,6 +30,13 @@ HOME = "https://mcp.example.com/mcp"
         "[fd00::1]",
         "[::ffff:10.0.0.1]",
         "100.64.0.1",
+        "224.0.0.1",
+        "[ff02::1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[64:ff9b:1::a00:1]",
+        "[2002:7f00:1::]",
+        "[2001:0:0:0:0:0:f5ff:fffe]",
     ],
 )
 def test_an_address_in_a_private_network_is_local(host: str) -> None:
@@ -38,10 +45,23 @@ def test_an_address_in_a_private_network_is_local(host: str) -> None:
         check_place(f"https://{host}/x", "token_endpoint", HOME)
 
 
-@pytest.mark.parametrize("host", ["example.com", "localhost.example.com", "10.example.com", "8.8.8.8", "[2600::1]"])
+@pytest.mark.parametrize(
+    "host", ["example.com", "localhost.example.com", "10.example.com", "8.8.8.8", "[2600::1]", "[64:ff9b::808:808]"]
+)
 def test_any_other_host_is_not(host: str) -> None:
     assert not is_local(f"http://{host}/x")
     check_place(f"https://{host}/x", "token_endpoint", HOME)
+
+
+@pytest.mark.parametrize("host", ["intranet", "printer.local", "metadata.google.internal.", "NAS.home.arpa"])
+def test_a_server_outside_cannot_name_a_host_whose_name_means_something_inside_alone(host: str) -> None:
+    url = f"https://{host}/x"
+    with pytest.raises(OAuthFlowError, match="in a private network"):
+        check_place(url, "token_endpoint", HOME)
+    with pytest.raises(OAuthFlowError, match="in a private network"):
+        check_place(url, "metadata", HOME, requires_https=False, closed_network=False)
+    check_place(url, "token_endpoint", HOME, requires_https=False)
+    check_place(url, "token_endpoint", "https://mcp.internal/mcp")
 
 
 def test_local_servers_may_name_each_other() -> None:

@@ -153,13 +153,16 @@ def _check_issuer(found: object, expected: str) -> None:
         )
 
 
-async def discover_protected_resource(found: Discovered, named_url: str | None, server_url: str) -> Steps:
+async def discover_protected_resource(
+    found: Discovered, named_url: str | None, server_url: str, *, closed_network: bool = False
+) -> Steps:
     """Asks a server for its metadata as a protected resource. `found.resource` is None after it if there is none.
 
     Args:
         found: Takes what is found.
         named_url: Where the server says that its metadata is.
         server_url: The server.
+        closed_network: Whether names are good that mean something in a private network alone.
 
     Raises:
         OAuthFlowError: Whether there is metadata cannot be told: the server fails, or what it has is of no use.
@@ -167,7 +170,8 @@ async def discover_protected_resource(found: Discovered, named_url: str | None, 
     tried: list[_Tried] = []
     for url in build_protected_resource_metadata_discovery_urls(named_url, server_url):
         if url == named_url:
-            check_place(url, "protected resource metadata URL", server_url, requires_https=False)
+            what = "protected resource metadata URL"
+            check_place(url, what, server_url, requires_https=False, closed_network=closed_network)
         response = yield create_oauth_metadata_request(url)
         if response.status_code == 200 and (document := json_object(response.content)) is not None:
             found.resource = _resource_in(url, document)

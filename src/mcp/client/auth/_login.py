@@ -5,9 +5,10 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import anyio
 import httpx2
 
-from mcp.client._request_clock import waiting_on_a_person
+from mcp.client._request_clock import Queue
 from mcp.client.auth._browser import authorization_url, check_callback, check_iss, check_pkce
 from mcp.client.auth._challenges import extract_resource_metadata_from_www_auth
 from mcp.client.auth._context import OAuthContext
@@ -17,6 +18,7 @@ from mcp.client.auth._discovery import (
     discover_protected_resource,
     issuers_match,
 )
+from mcp.client.auth._login_bounds import LoginBounds
 from mcp.client.auth._pkce import PKCEParameters
 from mcp.client.auth._places import origin_of
 from mcp.client.auth._registration import (
@@ -30,7 +32,7 @@ from mcp.client.auth._registration import (
 )
 from mcp.client.auth._scopes import OFFLINE_ACCESS
 from mcp.client.auth._sending import Steps
-from mcp.client.auth._token_requests import TokenRequests
+from mcp.client.auth._token_requests import STORAGE_SECONDS, TokenRequests
 from mcp.client.auth.dpop import DPoPProver, check_algorithms
 from mcp.client.auth.exceptions import (
     AuthorizationResponseError,
@@ -38,7 +40,7 @@ from mcp.client.auth.exceptions import (
     OAuthFlowError,
     OAuthRegistrationError,
 )
-from mcp.shared.auth import OAuthMetadata
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 
 __all__ = ["Login"]
@@ -73,21 +75,46 @@ class Login(TokenRequests):
         super().__init__(context, dpop)
         self._validate_resource_url = validate_resource_url
         self._unfinished: _Attempt | None = None
+        self._bounds = LoginBounds(context.server_url)
+        self._queue = Queue()
+        self._warned_of: set[str] = set()
 
     async def _log_in(self, scope: str | None) -> Steps:
-        """Gets a new token from the authorization server that was found."""
+        """Gets a new token from the authorization server that was found.
+
+        Scopes that are not granted are forgotten again, and so is a registration for them: what was there before is
+        still good.
+        """
+        scope_before, client_before = self._requested_scope, self.context.client_info
         self._requested_scope = scope
-        if self._dpop is not None and self.context.oauth_metadata is not None:
-            check_algorithms(self.context.oauth_metadata)
-        yield self._register()
-        yield self._request_token(await self._perform_authorization())
+        try:
+            if self._dpop is not None and self.context.oauth_metadata is not None:
+                check_algorithms(self.context.oauth_metadata)
+            yield self._register()
+            yield self._request_token(await self._perform_authorization())
+        except BaseException as failure:
+            self._requested_scope = scope_before
+            # An unfinished login goes on with the client that began it.
+            if not isinstance(failure, LoginRequired):
+                await self._restore_client(client_before)
+            raise
+        self._bounds.logged_in()
+
+    async def _restore_client(self, client: OAuthClientInformationFull | None) -> None:
+        """Goes back to the client whose refresh token there is. A client without one may stay as it was registered."""
+        if client is None or client is self.context.client_info or not self.context.can_refresh_token():
+            return
+        self.context.client_info = client
+        with anyio.fail_after(STORAGE_SECONDS, shield=True):
+            await self.context.storage.set_client_info(client)
 
     async def _discover(self, response: httpx2.Response) -> Steps:
         """Finds the authorization server of the server that refused a request."""
         self._check_server()
         context, found = self.context, Discovered()
         named = extract_resource_metadata_from_www_auth(response)
-        yield discover_protected_resource(found, named, context.server_url)
+        closed = not self.requires_https
+        yield discover_protected_resource(found, named, context.server_url, closed_network=closed)
         await self._check_resource(found)
         found.issuer = self._select_authorization_server(found.authorization_servers)
         logger.debug(
@@ -129,6 +156,7 @@ class Login(TokenRequests):
         assert server is not None
         assert issuer is not None
         if self._is_registered(issuer) and not self._is_too_narrow(server):
+            self._warn_of_secret(issuer)
             return
         if should_use_client_metadata_url(server, context.client_metadata_url) and context.client_metadata_url:
             info = create_client_info_from_metadata_url(
@@ -145,6 +173,19 @@ class Login(TokenRequests):
         info.issuer = issuer
         context.client_info = info
         await context.storage.set_client_info(info)
+
+    def _warn_of_secret(self, issuer: str) -> None:
+        """Says that the MCP server decides who gets a secret, where a registration leaves that open."""
+        info = self.context.client_info
+        if info is None or info.issuer is not None or info.client_secret is None or issuer in self._warned_of:
+            return
+        self._warned_of.add(issuer)
+        logger.warning(
+            "the client's secret goes to %s because %s names it: set the issuer that it is for in what get_client_info"
+            " returns, and it goes nowhere else",
+            issuer,
+            origin_of(self.context.server_url),
+        )
 
     def _is_too_narrow(self, server: OAuthMetadata) -> bool:
         """Whether the client was registered on the spot for less than it now asks for, and can be anew.
@@ -197,8 +238,9 @@ class Login(TokenRequests):
         url = await self._login_url(server, context.client_info.client_id, attempt)
         logger.debug("sending the user to %s", server.authorization_endpoint)
         try:
-            with waiting_on_a_person():
+            with self._queue.asking():
                 await context.redirect_handler(url)
+                self._bounds.page_shown()
                 result = await context.callback_handler()
         except LoginRequired:
             self._unfinished = attempt

@@ -8,12 +8,23 @@ Specification: basic/authorization/security-considerations under "Communication 
 
 import ipaddress
 import socket
+from typing import Final
 
 import httpx2
 
 from mcp.client.auth.exceptions import OAuthFlowError
 
 __all__ = ["check_place", "is_local", "origin_of", "same_origin"]
+
+_PRIVATE_NAMES: Final = (".local", ".localdomain", ".internal", ".home.arpa")
+"""Names that exist in private networks alone. RFC 6762, section 3; RFC 8375."""
+
+_TRANSLATED: Final = (
+    ipaddress.IPv6Network("64:ff9b::/96"),
+    ipaddress.IPv6Network("64:ff9b:1::/96"),
+    ipaddress.IPv6Network("::/96"),
+)
+"""IPv6 addresses that end in an IPv4 address. RFC 6052, section 2.1; RFC 8215; RFC 4291, section 2.5.5.1."""
 
 
 def origin_of(url: str | httpx2.URL) -> str:
@@ -36,10 +47,17 @@ def is_local(url: str | httpx2.URL) -> bool:
     if _is_loopback(host):
         return True
     address = _address(host)
-    return address is not None and not address.is_global
+    return address is not None and (address.is_multicast or not address.is_global)
 
 
-def check_place(url: str, what: str, home: str, *, requires_https: bool = True) -> None:
+def _is_private_name(url: httpx2.URL) -> bool:
+    host = _host(url)
+    return _address(host) is None and ("." not in host or host.endswith(_PRIVATE_NAMES))
+
+
+def check_place(
+    url: str, what: str, home: str, *, requires_https: bool = True, closed_network: bool | None = None
+) -> None:
     """Whether something may be sent to a URL that a peer has named.
 
     Args:
@@ -47,6 +65,8 @@ def check_place(url: str, what: str, home: str, *, requires_https: bool = True) 
         what: What it is, as a noun, for the error.
         home: The URL of the server that the user connects to. Only if that is local, may others be.
         requires_https: Whether plain HTTP is refused to anything but this machine.
+        closed_network: Whether names are good that mean something in a private network alone; None where they are if
+            plain HTTP is.
 
     Raises:
         OAuthFlowError: It is no HTTP URL, is not secure, or leads into a private network from outside.
@@ -59,7 +79,10 @@ def check_place(url: str, what: str, home: str, *, requires_https: bool = True) 
         raise OAuthFlowError(f"The {what} is {url!r}: expected a URL that starts with https://")
     if parts.userinfo:
         raise OAuthFlowError(f"The {what} at {origin_of(parts)} has a user name or a password in its URL")
-    if is_local(parts) and not is_local(home):
+    if closed_network is None:
+        closed_network = not requires_https
+    private = is_local(parts) or (not closed_network and _is_private_name(parts))
+    if private and not is_local(home) and not _is_private_name(httpx2.URL(home)):
         raise OAuthFlowError(
             f"The {what} is {url!r}, in a private network, and {origin_of(home)} is not: nothing is sent there"
         )
@@ -83,7 +106,15 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return _short_address(host)
-    return getattr(address, "ipv4_mapped", None) or address
+    return address if isinstance(address, ipaddress.IPv4Address) else _inner(address)
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The IPv4 address that an IPv6 address leads to, where it does."""
+    if any(address in network for network in _TRANSLATED):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    teredo = address.teredo
+    return address.ipv4_mapped or address.sixtofour or (address if teredo is None else teredo[1])
 
 
 def _short_address(host: str) -> ipaddress.IPv4Address | None:

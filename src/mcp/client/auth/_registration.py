@@ -3,6 +3,7 @@
 Specification: basic/authorization/client-registration; RFC 7591; client ID metadata documents.
 """
 
+import time
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -161,6 +162,8 @@ async def handle_registration_response(response: httpx2.Response) -> OAuthClient
         info = read_model(OAuthClientInformationFull, body)
     except ValueError as problem:
         raise OAuthRegistrationError(f"Invalid registration response: {problem}") from None
+    # It tells such a client from one that was registered by hand.
+    info.client_id_issued_at = info.client_id_issued_at or int(time.time())
     return info
 
 

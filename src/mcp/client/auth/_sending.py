@@ -1,22 +1,16 @@
-"""How the requests of a flow are sent: by the user's own HTTP client, within bounds, and following no redirect away.
+"""How the requests of a flow are sent: by the user's own HTTP client, within bounds, and following no redirect away."""
 
-`httpx2` drives an `Auth` as a generator: what it yields is sent with the client's proxies, certificates, hooks and
-transport, and the response comes back as the value of the `yield`. Steps are written that way too. A step that yields
-another step has it done first:
-
-    async def _flow(self, request: httpx2.Request) -> Steps:
-        yield self._discover()
-        response = yield create_token_request()
-"""
-
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import suppress
-from typing import Any, Final, Literal, cast
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Literal
 
 import anyio
+import anyio.lowlevel
 import httpx2
 
 from mcp.client.auth._places import origin_of, same_origin
+from mcp.client.auth._steps import Steps, StepStack
 from mcp.client.auth.exceptions import OAuthFlowError
 
 __all__ = [
@@ -30,14 +24,14 @@ __all__ = [
     "shorten_body",
 ]
 
-Steps = AsyncGenerator["httpx2.Request | AsyncGenerator[Any, httpx2.Response]", httpx2.Response]
-"""Part of a flow: yields requests to be sent, and steps to be done before it goes on."""
-
 MAX_BODY: Final = 256 * 1024
 """The most bytes of a response in a flow that are read. Metadata and tokens are far smaller."""
 
 STEP_SECONDS: Final = 10.0
 """Seconds that connecting, sending, waiting for an answer, and reading it may each take."""
+
+ANSWER_SECONDS: Final = 20.0
+"""Seconds that all of it may take, redirects included."""
 
 _TIMEOUTS: Final = httpx2.Timeout(STEP_SECONDS).as_dict()
 _MAX_REDIRECTS: Final = 5
@@ -52,7 +46,7 @@ class RedirectAwareAuth(httpx2.Auth):
 
     def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Sends a request with authorization; `httpx2` calls it."""
-        return drive(request, self._auth_flow(request))
+        return _Flow(request, self._auth_flow(request))
 
     def sync_auth_flow(self, request: httpx2.Request) -> Any:
         """Raises: authorization waits for users and storages.
@@ -67,98 +61,97 @@ class RedirectAwareAuth(httpx2.Auth):
         raise NotImplementedError
 
 
-async def drive(main: httpx2.Request, steps: Steps) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+class _Flow(AsyncGenerator[httpx2.Request, httpx2.Response]):
+    """What `httpx2` drives. If it is closed early, it knows why, as a generator would not.
+
+    Args:
+        main: The request that all is about.
+        steps: What to do.
+    """
+
+    def __init__(self, main: httpx2.Request, steps: Steps) -> None:
+        self._stack = StepStack(steps)
+        self._flow = drive(main, self._stack)
+
+    async def asend(self, value: httpx2.Response) -> httpx2.Request:
+        """Goes on to the next request."""
+        return await self._flow.asend(value)
+
+    async def athrow(self, *problem: Any) -> httpx2.Request:
+        """Goes on with an exception."""
+        return await self._flow.athrow(*problem)
+
+    async def aclose(self) -> None:
+        """Ends the flow. `httpx2` does that while what ended it is on its way: a failure, or a cancellation.
+
+        Raises:
+            Exception: A step has another reason.
+        """
+        reason = sys.exc_info()[1]
+        failure = reason if isinstance(reason, Exception) else None
+        try:
+            await self._flow.aclose()
+        except OAuthFlowError as late:
+            failure = late
+        try:
+            await self._stack.aclose(failure)
+            if failure is not None and failure is not reason:
+                raise failure
+        finally:
+            # What was seen through although the call was cancelled may have failed: that is no news to anybody.
+            await anyio.lowlevel.checkpoint_if_cancelled()
+
+
+async def drive(main: httpx2.Request, stack: StepStack) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
     """Goes through steps and the steps within them.
 
     Args:
         main: The request that all is about: it is sent as it is. Any other is bounded in time and size, and follows no
             redirect to another origin.
-        steps: What to do.
+        stack: What to do.
 
     Raises:
         OAuthFlowError: A step raises it, or an answer is too large, too slow, or redirects elsewhere.
     """
-    stack = _Stack(steps)
     response: httpx2.Response | None = None
     failure: Exception | None = None
-    guard: _Guard | None = None
-    try:
-        while (request := await stack.next_request(response, failure)) is not None:
-            failure = None
-            if request is main:
-                response = yield request
-                continue
-            try:
+    while (request := await stack.next_request(response, failure)) is not None:
+        failure = None
+        if request is main:
+            response = yield request
+            continue
+        try:
+            with _in_time(request.url):
                 for _ in range(_MAX_REDIRECTS):
-                    guard = _bound(request)
+                    _bound(request)
                     response = yield request
-                    guard = None
                     target = _redirect_within(request, response)
                     await read_answer(request, response)
                     if target is None:
                         break
                     request = httpx2.Request("GET", target, headers=_portable(request.headers))
-            except Exception as error:
-                response, failure = None, error
-    finally:
-        # A request that fails is not heard of here: the HTTP client raises, and closes this.
-        await stack.aclose(None if guard is None else guard.failure)
+        except Exception as error:
+            response, failure = None, error
 
 
-class _Stack:
-    """Steps that are under way: each waits for the one above it."""
+@contextmanager
+def _in_time(url: httpx2.URL) -> Generator[None, None, None]:
+    """Bounds what is done within it, whatever its parts take.
 
-    def __init__(self, steps: Steps) -> None:
-        self._steps = [steps]
-
-    async def next_request(self, response: httpx2.Response | None, failure: Exception | None) -> httpx2.Request | None:
-        """Goes on to the next request; None at the end.
-
-        Args:
-            response: The answer to the one before.
-            failure: What is wrong with it.
-
-        Raises:
-            Exception: What a step raises, and the steps below it let through.
-        """
-        while self._steps:
-            try:
-                wanted = await _resume(self._steps[-1], response, failure)
-            except StopAsyncIteration:
-                self._steps.pop()
-                failure = None
-            except Exception as error:
-                self._steps.pop()
-                failure = error
-            else:
-                if isinstance(wanted, httpx2.Request):
-                    return wanted
-                self._steps.append(wanted)
-                failure = None
-            response = None
-        if failure is not None:
-            raise failure
-        return None
-
-    async def aclose(self, failure: Exception | None) -> None:
-        """Ends what is under way, from the top.
-
-        Args:
-            failure: Why it ends; None if nobody wants it any more.
-        """
-        while self._steps:
-            step = self._steps.pop()
-            if failure is not None:
-                with suppress(StopAsyncIteration, Exception):
-                    await step.athrow(failure)
-            await step.aclose()
-
-
-async def _resume(step: Steps, response: httpx2.Response | None, failure: Exception | None) -> Any:
-    if failure is not None:
-        return await step.athrow(failure)
-    # A step that has not begun, or waited for another step, gets None.
-    return await step.asend(cast("httpx2.Response", response))
+    Raises:
+        OAuthFlowError: It takes longer than `ANSWER_SECONDS`.
+    """
+    late = OAuthFlowError(f"No answer from {url} within {ANSWER_SECONDS:g} seconds")
+    with anyio.CancelScope(deadline=anyio.current_time() + ANSWER_SECONDS) as scope:
+        try:
+            yield
+        except GeneratorExit:
+            # The HTTP client was cancelled by this scope, and has closed the flow.
+            if scope.cancel_called:
+                raise late from None
+            raise
+    if scope.cancelled_caught:
+        raise late
 
 
 def redirect_note(response: httpx2.Response) -> str:
@@ -241,41 +234,27 @@ class _Guard:
 
     It is what `httpx2` calls a trace: told of what happens on the connection, and it can raise there. A redirect keeps
     the extensions of its request, so the guard is there for the whole way.
-
-    Attributes:
-        failure: Why there is no answer; None for as long as there may be one.
     """
 
     def __init__(self, request: httpx2.Request) -> None:
         self._request = request
-        self.failure: OAuthFlowError | None = None
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith(".failed") and isinstance(info["exception"], Exception):
-            self.failure = OAuthFlowError(f"No answer from {self._request.url}: {type(info['exception']).__name__}")
-        elif event.endswith(".receive_response_headers.complete"):
-            self._look_at(info["return_value"])
-
-    def _look_at(self, head: tuple[Any, ...]) -> None:
+        if not event.endswith(".receive_response_headers.complete"):
+            return
         # HTTP/1.1: version, status, reason, headers, ...; HTTP/2: status, headers.
+        head = info["return_value"]
         status, headers = (head[1], head[3]) if isinstance(head[0], bytes) else head[:2]
-        self.failure = None
-        try:
-            _redirect_within(self._request, httpx2.Response(status, headers=headers, request=self._request))
-        except OAuthFlowError as failure:
-            self.failure = failure
-            raise
+        _redirect_within(self._request, httpx2.Response(status, headers=headers, request=self._request))
 
 
-def _bound(request: httpx2.Request) -> _Guard:
+def _bound(request: httpx2.Request) -> None:
     """Sets the bounds of a request that belongs to a flow."""
-    guard = _Guard(request)
-    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": guard}
+    request.extensions = {"timeout": _TIMEOUTS, **request.extensions, "trace": _Guard(request)}
     # What is read is counted as it arrives, and should not grow when it is unpacked.
     request.headers["Accept-Encoding"] = "identity"
     if request.method != "GET":
         request.stream = _Once(request.content, request.url)
-    return guard
 
 
 def _portable(headers: httpx2.Headers) -> dict[str, str]:

@@ -12,16 +12,17 @@ from mcp.client.auth._places import check_place
 from mcp.client.auth._registration import credentials_match_issuer
 from mcp.client.auth._scopes import union_scopes
 from mcp.client.auth._sending import RedirectAwareAuth, Steps
-from mcp.client.auth._tokens import create_token_request, secrets_in, token_in
+from mcp.client.auth._tokens import can_be_sent, create_token_request, secrets_in, token_in
 from mcp.client.auth.dpop import DPoPProver
 from mcp.client.auth.exceptions import OAuthTokenError
 from mcp.shared.auth import OAuthToken
 
-__all__ = ["TokenRequests"]
+__all__ = ["STORAGE_SECONDS", "TokenRequests"]
 
 logger = logging.getLogger("mcp.client.auth.oauth2")
 
-_STORAGE_SECONDS: Final = 10.0
+STORAGE_SECONDS: Final = 10.0
+"""Seconds that a storage may take to keep something."""
 
 
 class TokenRequests(RedirectAwareAuth):
@@ -38,12 +39,29 @@ class TokenRequests(RedirectAwareAuth):
         self.context = context
         self._dpop = dpop
         self._requested_scope: str | None = None
+        self._given_up: OAuthToken | None = None
+
+    async def _load_client(self) -> None:
+        """Looks who the client is, which another process may have registered."""
+        stored = await self.context.storage.get_client_info()
+        if stored is not None:
+            self.context.client_info = stored
+
+    def _forget_client(self) -> None:
+        """Forgets a client that was registered on the spot and that its authorization server has forgotten."""
+        info = self.context.client_info
+        if info is not None and info.client_id_issued_at is not None:
+            self.context.client_info = None
 
     async def _load_tokens(self) -> None:
-        tokens, known = await self.context.storage.get_tokens(), self.context.current_tokens
-        if tokens is None or (known is not None and known.access_token == tokens.access_token):
+        """Takes the tokens from the storage, if they are others than those that are known here."""
+        tokens = await self.context.storage.get_tokens()
+        old = [known.access_token for known in (self.context.current_tokens, self._given_up) if known is not None]
+        if tokens is None or tokens.access_token in old or not can_be_sent(tokens.access_token):
             return
         self._check_server()
+        # They are of no use to any other client, and were written after it.
+        await self._load_client()
         self.context.current_tokens = tokens
         # How long a token lived when it was issued says nothing now.
         self.context.token_expiry_time = tokens.expires_at
@@ -135,16 +153,20 @@ class TokenRequests(RedirectAwareAuth):
         """
         secrets_sent = secrets_in(request)
         await self._sign(request, None)
-        response = yield request
-        if await self._should_resend(request, response):
-            await self._sign(request, None)
+        # It uses up a refresh token or a code: what it brings must not be lost because a call is cancelled.
+        with anyio.CancelScope(shield=True):
             response = yield request
-        try:
-            token = await self._read_token(response, secrets_sent)
-        except OAuthTokenError as failure:
-            text = f"No token from {request.url}: {failure}"
-            raise OAuthTokenError(text, error=failure.error, status=failure.status) from None
-        await self._keep(token, str(request.url), previous)
+            if await self._should_resend(request, response):
+                await self._sign(request, None)
+                response = yield request
+            try:
+                token = await self._read_token(response, secrets_sent)
+            except OAuthTokenError as failure:
+                if failure.error == "invalid_client":
+                    self._forget_client()
+                text = f"No token from {request.url}: {failure}"
+                raise OAuthTokenError(text, error=failure.error, status=failure.status) from None
+            await self._keep(token, str(request.url), previous)
 
     async def _read_token(self, response: httpx2.Response, secrets_sent: tuple[str, ...]) -> OAuthToken:
         """The token in an answer of a token endpoint, whose body has been read.
@@ -176,8 +198,7 @@ class TokenRequests(RedirectAwareAuth):
         token.token_endpoint = endpoint
         context.current_tokens = token
         context.update_token_expiry(token)
-        # A refresh token may have been used up for this one: it must not be lost because a call is cancelled.
-        with anyio.fail_after(_STORAGE_SECONDS, shield=True):
+        with anyio.fail_after(STORAGE_SECONDS):
             await context.storage.set_tokens(token)
 
     def _refresh_endpoint(self) -> str | None:
@@ -231,11 +252,18 @@ class TokenRequests(RedirectAwareAuth):
         try:
             yield self._request_token(await self._token_request(endpoint, form), tokens)
         except OAuthTokenError as failure:
-            status = failure.status
-            if status is None or status == 429 or status >= 500:
+            if not _is_refusal(failure):
                 raise
             logger.info("the token was not refreshed: %s", failure)
             if failure.error == "invalid_grant":
+                self._given_up = tokens
                 self.context.clear_tokens()
             else:
                 self.context.token_expiry_time = 0.0
+
+
+def _is_refusal(failure: OAuthTokenError) -> bool:
+    """Whether a token endpoint refuses, or is only out of order or out of reach, as behind the page of a hotel."""
+    if failure.status is None or failure.status == 429 or failure.status >= 500:
+        return False
+    return failure.error is not None or failure.status in (400, 401)

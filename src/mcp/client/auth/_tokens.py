@@ -16,7 +16,14 @@ from mcp.client.auth._sending import redirect_note
 from mcp.client.auth.exceptions import OAuthTokenError
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken
 
-__all__ = ["authenticated", "create_token_request", "handle_token_response_scopes", "secrets_in", "token_in"]
+__all__ = [
+    "authenticated",
+    "can_be_sent",
+    "create_token_request",
+    "handle_token_response_scopes",
+    "secrets_in",
+    "token_in",
+]
 
 _OWN_NOTES: Final = ("expires_at", "issuer", "token_endpoint", "resource")
 """What a client writes beside its tokens. A server has no say in it."""
@@ -86,6 +93,11 @@ def create_token_request(url: str, data: dict[str, str], headers: dict[str, str]
     return httpx2.Request("POST", url, content=urlencode(data), headers={**headers, **fixed})
 
 
+def can_be_sent(access_token: str) -> bool:
+    """Whether a header can hold an access token. RFC 6750, section 2.1."""
+    return all("!" <= one <= "~" for one in access_token)
+
+
 def secrets_in(request: httpx2.Request) -> tuple[str, ...]:
     """The secrets in a token request, which no text may repeat."""
     form = dict(parse_qsl(request.content.decode("ascii", "replace")))
@@ -127,6 +139,8 @@ def token_in(response: httpx2.Response, secrets: tuple[str, ...] = (), now: floa
         token = validated(OAuthToken, {name: value for name, value in document.items() if name not in _OWN_NOTES})
     except ValueError as problem:
         raise OAuthTokenError(f"Invalid token response: {problem}", status=200) from None
+    if not can_be_sent(token.access_token):
+        raise OAuthTokenError("Invalid token response: access_token: expected visible ASCII characters", status=200)
     if token.expires_in is not None:
         token.expires_at = (time.time() if now is None else now) + token.expires_in
     return token

@@ -44,7 +44,8 @@ class FileTokenStorage:
     The file's name is made from the server's URL, so that any number of servers share a directory and none is ever sent
     another's token. The file has the mode 0600, and a directory that is missing is created with 0700. A write replaces
     the file in one step: whoever reads meanwhile sees the old content or the new, and a crash leaves the old. A file
-    that cannot be read as what it should be is set aside as `*.corrupt` with a warning, and the user logs in again.
+    that cannot be read as what it should be is set aside as `*.corrupt` with a warning, and the user logs in again. One
+    that others may read is made private with a warning.
 
     Args:
         directory: Where the file is. `~` stands for the user's home.
@@ -92,7 +93,7 @@ class FileTokenStorage:
         await self._set("dpop_key", key)
 
     async def clear(self) -> None:
-        """Forgets everything: tokens, registration and key."""
+        """Forgets everything: tokens, registration and key, and what was set aside."""
         await _in_thread(self._clear)
 
     @asynccontextmanager
@@ -144,6 +145,7 @@ class FileTokenStorage:
 
     def _update(self, section: str, value: _Document) -> None:
         with FileLock(self._path.with_suffix(".lock")).held(_WRITE_TIMEOUT):
+            self._remove_leftovers()
             document = _parsed(_content(self._path) or b"")
             if document is None or document.get("server_url") != self._server_url:
                 document = {"server_url": self._server_url}
@@ -151,7 +153,14 @@ class FileTokenStorage:
 
     def _clear(self) -> None:
         with FileLock(self._path.with_suffix(".lock")).held(_WRITE_TIMEOUT):
-            self._path.unlink(missing_ok=True)
+            self._remove_leftovers()
+            for path in (self._path, self._path.with_suffix(".corrupt")):
+                path.unlink(missing_ok=True)
+
+    def _remove_leftovers(self) -> None:
+        """Removes what a process left that died while it wrote. No other writes now: the lock is held."""
+        for path in self._path.parent.glob(f".{self._path.name}.*"):
+            path.unlink(missing_ok=True)
 
     def _set_aside(self, problem: str, seen: _Document | None) -> None:
         """Moves the file out of the way, unless another process has written a new one since it was read."""
@@ -180,9 +189,12 @@ def _make_private(directory: Path) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file holds; None where there is none."""
+    """What a file holds, which nobody else can read from then on; None where there is none."""
     try:
         with path.open("rb") as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+                os.fchmod(file.fileno(), 0o600)
+                logger.warning("Others could read %s, and the tokens in it: it is private now", path)
             return file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import httpx2
 
-from mcp.client._request_clock import waiting_on_a_person
 from mcp.client.auth import utils
 from mcp.client.auth._challenges import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.client.auth._context import OAuthContext, TokenStorage
@@ -27,7 +26,7 @@ from mcp.client.auth._registration import check_registration_usable, is_valid_cl
 from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
 from mcp.client.auth._sending import Steps, shorten_body
 from mcp.client.auth.dpop import DPoPKey, DPoPProver
-from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.client.auth.exceptions import LoginRequired, OAuthFlowError
 from mcp.lazy import lazy_exports
 from mcp.protocol.headers import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.auth import OAuthClientMetadata, OAuthToken
@@ -138,7 +137,7 @@ class OAuthClientProvider(Login):
 
     async def _initialize(self) -> None:
         """Loads what is stored. Called before the first request is sent."""
-        self.context.client_info = await self.context.storage.get_client_info()
+        await self._load_client()
         await self._load_tokens()
         self._initialized = True
 
@@ -174,6 +173,8 @@ class OAuthClientProvider(Login):
                 await shorten_body(response)
                 await self._sign(request, token)
                 response = yield request
+            if token is not None and response.status_code != 401:
+                self._bounds.accepted()
             if not self._is_refusal(request, response):
                 return
             await shorten_body(response)
@@ -190,8 +191,7 @@ class OAuthClientProvider(Login):
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None, None]:
         """Within it, no other request gets tokens."""
-        # Whoever holds the lock may be waiting for the user.
-        with waiting_on_a_person():
+        with self._queue.waiting():
             await self.context.lock.acquire()
         try:
             yield
@@ -207,7 +207,7 @@ class OAuthClientProvider(Login):
         """
         if self._flows != flows and self._last_failure is not None:
             # It waited for a flow that failed, and would only do the same once more.
-            raise copy(self._last_failure)
+            raise _twin(self._last_failure)
         try:
             yield
         except Exception as failure:
@@ -223,8 +223,8 @@ class OAuthClientProvider(Login):
         async with self._alone():
             if not self._initialized:
                 await self._initialize()
-            elif self._usable() is None and self.context.can_refresh_token():
-                # Another process may have refreshed it meanwhile.
+            elif self._usable() is None:
+                # Another process may have refreshed it meanwhile, or somebody has logged in there.
                 await self._load_tokens()
             if self._usable() is None and self._refresh_endpoint() is not None:
                 with self._shared(flows):
@@ -241,6 +241,10 @@ class OAuthClientProvider(Login):
         """
         async with self._alone():
             if self._usable() is not refused:
+                return
+            await self._load_tokens()
+            stored = self._usable()
+            if stored is not None and stored is not refused:
                 return
             with self._shared(flows):
                 if response.status_code == 403:
@@ -265,6 +269,8 @@ class OAuthClientProvider(Login):
             list(context.client_metadata.grant_types),
             context.client_metadata.scope,
         )
+        if self._asks_a_user():
+            self._bounds.check_login()
         tries.logged_in = True
         yield self._log_in(union_scopes(self._requested_scope, scope))
 
@@ -274,11 +280,31 @@ class OAuthClientProvider(Login):
         asked = set((self._requested_scope or "").split())
         if needed is None or set(needed.split()) <= asked or tries.step_ups >= _MAX_STEP_UPS:
             return
+        scopes = frozenset(needed.split())
+        if self._asks_a_user():
+            self._bounds.check_step_up(scopes)
         tries.step_ups += 1
         if self.context.oauth_metadata is None:
             yield self._discover(response)
         tries.logged_in = True
-        yield self._log_in(union_scopes(self._requested_scope, needed))
+        try:
+            yield self._log_in(union_scopes(self._requested_scope, needed))
+        except LoginRequired:
+            raise
+        except OAuthFlowError as failure:
+            self._bounds.failed(scopes, str(failure))
+            raise
+
+    def _asks_a_user(self) -> bool:
+        return self.context.redirect_handler is not None
+
+
+def _twin(failure: Exception) -> Exception:
+    """An exception that says the same in another request."""
+    try:
+        return copy(failure)
+    except Exception:
+        return OAuthFlowError(f"Another request had to get a token, and failed: {type(failure).__name__}: {failure}")
 
 
 def _source(response: httpx2.Response, request: httpx2.Request) -> httpx2.URL:

@@ -46,10 +46,11 @@ class UserlessOAuthProvider(OAuthClientProvider):
         super().__init__(server_url, metadata, storage, dpop=dpop)
         self._client = client
 
-    async def _initialize(self) -> None:
+    async def _load_client(self) -> None:
         self.context.client_info = self._client
-        await self._load_tokens()
-        self._initialized = True
+
+    def _warn_of_secret(self, issuer: str) -> None:
+        """Whoever leaves the issuer out was warned when the provider was made."""
 
     def _select_authorization_server(self, offered: list[str]) -> str | None:
         """The one that the credentials are for.

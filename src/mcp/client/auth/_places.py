@@ -13,18 +13,12 @@ from typing import Final
 import httpx2
 
 from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.shared._addresses import is_public_address
 
 __all__ = ["check_place", "is_local", "origin_of", "same_origin"]
 
 _PRIVATE_NAMES: Final = (".local", ".localdomain", ".internal", ".home.arpa")
 """Names that exist in private networks alone. RFC 6762, section 3; RFC 8375."""
-
-_TRANSLATED: Final = (
-    ipaddress.IPv6Network("64:ff9b::/96"),
-    ipaddress.IPv6Network("64:ff9b:1::/96"),
-    ipaddress.IPv6Network("::/96"),
-)
-"""IPv6 addresses that end in an IPv4 address. RFC 6052, section 2.1; RFC 8215; RFC 4291, section 2.5.5.1."""
 
 
 def origin_of(url: str | httpx2.URL) -> str:
@@ -47,7 +41,7 @@ def is_local(url: str | httpx2.URL) -> bool:
     if _is_loopback(host):
         return True
     address = _address(host)
-    return address is not None and (address.is_multicast or not address.is_global)
+    return address is not None and not is_public_address(str(address))
 
 
 def _is_private_name(url: httpx2.URL) -> bool:
@@ -106,15 +100,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return _short_address(host)
-    return address if isinstance(address, ipaddress.IPv4Address) else _inner(address)
-
-
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address that an IPv6 address leads to, where it does."""
-    if any(address in network for network in _TRANSLATED):
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (address if teredo is None else teredo[1])
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _short_address(host: str) -> ipaddress.IPv4Address | None:

@@ -1,7 +1,7 @@
 """A protected server has no way in without a token: not by any verb, path, transport or era."""
 
 import os
-import socket
+import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import protecting
 import pytest
@@ -267,13 +268,13 @@ import sys
 from mcp.server import MCPServer
 from protecting import Known, settings, token
 
-mcp = MCPServer("protected", token_verifier=Known(token("good", "read")), auth=settings(), log_level="WARNING")
+mcp = MCPServer("protected", token_verifier=Known(token("good", "read")), auth=settings(), log_level="INFO")
 
 @mcp.tool()
 def touch() -> str:
     return "touched"
 
-mcp.run(sys.argv[1], port=int(sys.argv[2]))
+mcp.run(sys.argv[1], port=0)
 """
 
 
@@ -281,26 +282,30 @@ mcp.run(sys.argv[1], port=int(sys.argv[2]))
 async def test_run_protects_the_endpoint_as_well(transport: str, path: str, tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text(PROGRAM)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": str(Path(protecting.__file__).parent)}
-    process = subprocess.Popen([sys.executable, str(program), transport, str(port)], env=environment)
+    environment = {**os.environ, "PYTHONPATH": str(Path(protecting.__file__).parent), "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, str(program), transport], env=environment, stderr=subprocess.PIPE, text=True
+    )
     try:
-        http: Any = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}")
+        with anyio.fail_after(20):
+            origin = await anyio.to_thread.run_sync(origin_of, process, abandon_on_cancel=True)
+        http: Any = httpx2.AsyncClient(base_url=origin)
         async with http:
-            assert (await answered(http, path, None)).status_code == 401
-            assert (await answered(http, path, "bad")).status_code == 401
-            assert (await answered(http, path, "good")).status_code not in (401, 403)
+            statuses = [
+                (await http.post(path, json=request("ping"), headers=bearer(token))).status_code
+                for token in (None, "bad", "good")
+            ]
+        assert statuses[:2] == [401, 401]
+        assert statuses[2] not in (401, 403)
     finally:
         process.kill()
-        process.wait(20)
+        process.communicate(timeout=20)
 
 
-async def answered(http: Any, path: str, token: str | None) -> Any:
-    """The answer of a server that may be starting."""
-    with anyio.fail_after(20):
-        while True:
-            try:
-                return await http.post(path, json=request("ping"), headers=bearer(token))
-            except httpx2.ConnectError:
-                await anyio.sleep(0.05)
+def origin_of(process: subprocess.Popen[str]) -> str:
+    """Where a server listens that got its port from the system, by its own log."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if found := re.search(r"running on (http://\S+)", line):
+            return found[1]
+    raise AssertionError("the server has ended before it listened")

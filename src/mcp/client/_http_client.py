@@ -8,6 +8,7 @@ import anyio
 import httpx2
 
 from mcp.client._http_errors import origin_of, unexpected
+from mcp.shared._handshakes import HandshakeTrace
 from mcp.shared.exceptions import TransportError
 from mcp.types.jsonrpc import INVALID_REQUEST
 
@@ -154,6 +155,8 @@ async def send(
 
 
 async def _send(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    if request.url.scheme == "https":
+        request.extensions = {**request.extensions, "trace": HandshakeTrace()}
     try:
         return await client.send(request, stream=True, follow_redirects=False)
     except httpx2.InvalidURL as error:

@@ -12,6 +12,7 @@ import httpx2
 from mcp.client.auth._places import origin_of, same_origin
 from mcp.client.auth._steps import Steps, StepStack
 from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.shared._handshakes import HandshakeTrace
 
 __all__ = [
     "MAX_BODY",
@@ -238,8 +239,10 @@ class _Guard:
 
     def __init__(self, request: httpx2.Request) -> None:
         self._request = request
+        self._handshakes = HandshakeTrace()
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        await self._handshakes(event, info)
         if not event.endswith(".receive_response_headers.complete"):
             return
         # HTTP/1.1: version, status, reason, headers, ...; HTTP/2: status, headers.

@@ -28,6 +28,7 @@ from mcp.server.auth.client_document_contents import (
 from mcp.server.auth.errors import RefusedRequest
 from mcp.server.auth.redirects import PROGRAM_SCHEMES
 from mcp.shared._addresses import is_public_address, network_of
+from mcp.shared._handshakes import HandshakeTrace
 from mcp.shared.auth import OAuthClientInformationFull
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class ClientDocuments:
         import httpx2
 
         try:
-            # Each step has its own limit, which closes what it opened; this one is for a host that trickles.
+            # Each step has its own limit; this one is for a host that trickles.
             with anyio.fail_after(2 * _SECONDS), self._one_of("everywhere", _MOST_AT_ONCE):
                 return await self._read_from_any(client_id, url, await self._addresses(url))
         except (OSError, TimeoutError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -224,7 +225,7 @@ class ClientDocuments:
                     httpx2.URL(client_id).copy_with(host=address),
                     # Not compressed, since what is small on the way may be large afterwards.
                     headers={"Host": url.netloc, "Accept": "application/json", "Accept-Encoding": "identity"},
-                    extensions={"sni_hostname": url.hostname},
+                    extensions={"sni_hostname": url.hostname, "trace": HandshakeTrace()},
                 ) as response,
             ):
                 if response.status_code >= 500:

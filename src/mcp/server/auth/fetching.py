@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from mcp.server.auth.provider import VerifierUnavailable
+from mcp.shared._handshakes import HandshakeTrace
 
 if TYPE_CHECKING:
     import httpx2
@@ -117,9 +118,12 @@ class Fetcher:
     ) -> tuple[int, bytes]:
         # Not compressed, since what is small on the way may be large afterwards.
         headers = {"accept": "application/json", "accept-encoding": "identity", **headers}
+        extensions = {"trace": HandshakeTrace()}
         async with (
             self._client() as client,
-            client.stream(verb, url, headers=headers, data=form, follow_redirects=False) as response,
+            client.stream(
+                verb, url, headers=headers, data=form, follow_redirects=False, extensions=extensions
+            ) as response,
         ):
             return response.status_code, await self._body(url, response)
 

@@ -16,6 +16,7 @@ from mcp.client.auth._places import check_place
 from mcp.client.auth._sending import STEP_SECONDS, read_answer
 from mcp.client.auth._tokens import authenticated, create_token_request, secrets_in
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthTokenError
+from mcp.shared._handshakes import HandshakeTrace
 from mcp.shared.auth import OAuthClientInformationFull
 
 __all__ = ["ID_JAG_TOKEN_TYPE", "ID_TOKEN_TYPE", "SAML2_TOKEN_TYPE", "identity_provider_exchange"]
@@ -80,6 +81,7 @@ def identity_provider_exchange(
 
 async def _answer(request: httpx2.Request, http_client: httpx2.AsyncClient | None) -> httpx2.Response:
     """Sends a request within bounds. It is not redirected."""
+    request.extensions = {**request.extensions, "trace": HandshakeTrace()}
     async with _client(http_client) as client:
         try:
             with anyio.fail_after(STEP_SECONDS):

@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.encodings import checked_encoding, declared_charset, encoding_for, is_textual
 from mcp.server.mcpserver.resources.functions import FunctionResource
+from mcp.shared._handshakes import HandshakeTrace
 
 __all__ = ["BinaryResource", "DirectoryResource", "FileResource", "FunctionResource", "HttpResource", "TextResource"]
 
@@ -146,7 +147,7 @@ class HttpResource(Resource):
         # The time limit is that of the whole answer.
         client = httpx2.AsyncClient(timeout=None)
         with CancelScope() as enough:
-            async with client, client.stream("GET", self.url) as answer:
+            async with client, client.stream("GET", self.url, extensions={"trace": HandshakeTrace()}) as answer:
                 answer.raise_for_status()
                 kind = answer.headers.get("content-type") or _ANYTHING
                 async for piece in answer.aiter_bytes():

@@ -1,4 +1,4 @@
-"""A port of this machine that no other test gets, for a server that must be told one, or for a place without a server."""
+"""A port that no other test gets: for a server that must be told one, or for a place where there is none."""
 
 import socket
 import sys

@@ -1,7 +1,6 @@
 """Constructing a client, entering and leaving it, and what leaves it when something fails."""
 
 import inspect
-import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -10,6 +9,7 @@ from typing import Any
 import anyio
 import house
 import pytest
+from held_port import held_port
 from house import Target
 
 from mcp import Client, MCPError, StdioServerParameters, types
@@ -200,25 +200,19 @@ async def test_an_error_of_a_call_leaves_as_itself(target: Target) -> None:
     assert type(raised.value) is MCPError
 
 
-@pytest.fixture
-def closed_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @pytest.mark.anyio
-async def test_a_failed_connection_leaves_as_the_error_itself_and_nothing_of_itself_behind(closed_port: int) -> None:
-    for unreachable in (
-        StdioServerParameters(command="/no/such/program"),
-        StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"]),
-        f"http://127.0.0.1:{closed_port}/mcp",
-    ):
-        with pytest.raises(TransportError):
-            async with Client(unreachable):
-                pass
-        # Were a cancellation left behind, it would end here.
-        await anyio.sleep(0)
+async def test_a_failed_connection_leaves_as_the_error_itself_and_nothing_of_itself_behind() -> None:
+    with held_port() as closed:
+        for unreachable in (
+            StdioServerParameters(command="/no/such/program"),
+            StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"]),
+            f"http://127.0.0.1:{closed}/mcp",
+        ):
+            with pytest.raises(TransportError):
+                async with Client(unreachable):
+                    pass
+            # Were a cancellation left behind, it would end here.
+            await anyio.sleep(0)
 
 
 @pytest.mark.anyio

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,13 +86,16 @@ class Suite:
         results = self._results / scenario.role / scenario.revision / scenario.name.replace("/", "-")
         wire = [] if scenario.revision == EXTENSIONS else ["--spec-version", scenario.revision]
         options = [*wire, "-o", str(results)]
-        with subprocess.Popen(
-            [*self._command, scenario.role, *self._target(scenario), *options],
-            cwd=self._folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process:
+        with (
+            _held_port() as port,
+            subprocess.Popen(
+                [*self._command, scenario.role, *self._target(scenario, port), *options],
+                cwd=self._folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            ) as process,
+        ):
             late = threading.Timer(SCENARIO_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
             late.start()
             printed = self._read(process)
@@ -100,10 +105,10 @@ class Suite:
             return Outcome(scenario, {}, f"did not end within {SCENARIO_SECONDS} s")
         return outcome_of(scenario, results, status, printed)
 
-    def _target(self, scenario: Scenario) -> list[str]:
-        """What is tested, and with which scenarios."""
+    def _target(self, scenario: Scenario, port: int) -> list[str]:
+        """What is tested, with which scenarios, and on which port the suite may wait for a user."""
         if scenario.role == "authorization":
-            return ["--url", self._issuer, "--client-id", AUTHORIZATION_CLIENT, "--port", str(_free_port())]
+            return ["--url", self._issuer, "--client-id", AUTHORIZATION_CLIENT, "--port", str(port)]
         one = ["--scenario", scenario.name]
         if scenario.role == "server":
             return ["--url", self._server_url, *one]
@@ -124,9 +129,16 @@ class Suite:
         return "".join(printed)
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+@contextmanager
+def _held_port() -> Generator[int]:
+    """A port at which the suite can listen, and which Linux gives to nobody else meanwhile.
+
+    That is so since both sockets have SO_REUSEADDR, and this one does not listen: see `tests/drivers/held_port.py`.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def outcome_of(scenario: Scenario, results: Path, exit_status: int, printed: str) -> Outcome:

@@ -5,8 +5,9 @@ How a page is read, from top to bottom:
 * Each page has an empty folder of its own, in which its programs run.
 * Each ```python block is a whole program. It is run as a script, with warnings as errors and with an empty stdin. It
   has to succeed, and to write nothing to stderr.
-* A block whose first line is a comment with a file name, such as `# server.py`, is saved under that name, so that
-  blocks further down can import it or start it.
+* A block whose first line is a comment with a file name, such as `# server.py`, is saved under that name before
+  anything is run, so that blocks can import it or start it. It may stand at the end of its page.
+* A program that opens a browser opens one whose user agrees to everything: it goes where it is sent.
 * A ```text block right behind a python block is, exactly, what that program prints. A program that prints has one. A
   program that prints nothing has an `assert`, or a name.
 * A ```console block that starts with `$ uvicorn`, or with `$ python` and names port 8000, is a server that runs from
@@ -20,7 +21,7 @@ language is a mistake, so that no block is left out for a misspelt word.
 
 import os
 import re
-import socket
+import shlex
 import subprocess
 import sys
 from collections.abc import Generator
@@ -30,12 +31,14 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from held_port import held_port
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"python", "text", "console", "json", "http", "toml", ""}
 PORT = "8000"
 SECONDS_PER_PROGRAM = 20
+BROWSER = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])"
 # pytest-asyncio warns everybody who has not set its option.
 WITHOUT_CONFIGURATION = ["-o", "asyncio_default_fixture_loop_scope=function"]
 
@@ -82,9 +85,10 @@ def with_output(blocks: list[Block]) -> list[tuple[Block, str | None]]:
 
 
 def environment() -> dict[str, str]:
-    """This environment, with the programs of this interpreter first."""
+    """This environment, with the programs of this interpreter first, and with a browser."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    browser = f"{shlex.join([sys.executable, '-c', BROWSER])} %s"
+    return {**os.environ, "PATH": path, "BROWSER": browser, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -101,42 +105,51 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def port_for(folder: Path) -> str:
+def save_named(blocks: list[Block], folder: Path) -> None:
+    """Saves the blocks that carry a file name. Of two with the same name, the first one is there to begin with."""
+    for block in reversed(blocks):
+        if name := name_of(block):
+            (folder / name).write_text(block.text, encoding="utf-8")
+
+
+@contextmanager
+def port_for(folder: Path) -> Generator[str, None, None]:
     """The port to serve on: any, unless programs must know it beforehand. They are told then."""
     told = [program for program in folder.glob("*.py") if PORT in program.read_text(encoding="utf-8")]
     if not told:
-        return "0"
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = str(listener.getsockname()[1])
-    for program in told:
-        program.write_text(program.read_text(encoding="utf-8").replace(PORT, port), encoding="utf-8")
-    return port
+        yield "0"
+        return
+    with held_port(for_server=True) as port:
+        for program in told:
+            program.write_text(program.read_text(encoding="utf-8").replace(PORT, str(port)), encoding="utf-8")
+        yield str(port)
 
 
 @contextmanager
 def served(command: str, folder: Path) -> Generator[str, None, None]:
     """Runs a command line that serves on a free port, and yields that port once it does."""
-    process = subprocess.Popen(
-        command.replace(PORT, port_for(folder)).split(),
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None
-        seen: list[str] = []
-        for line in process.stderr:
-            seen.append(line)
-            if running := re.search(r"running on http://127.0.0.1:(\d+)", line):
-                yield running[1]
-                return
-        pytest.fail(f"`{command}` ended:\n{''.join(seen)}")
-    finally:
-        process.terminate()
-        process.communicate()
+    with port_for(folder) as port:
+        process = subprocess.Popen(
+            command.replace(PORT, port).split(),
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stderr is not None
+            seen: list[str] = []
+            for line in process.stderr:
+                seen.append(line)
+                if running := re.search(r"running on http://127.0.0.1:(\d+)", line):
+                    yield running[1]
+                    return
+            pytest.fail(f"`{command}` ended:\n{''.join(seen)}")
+        finally:
+            process.terminate()
+            process.communicate()
 
 
 def check(block: Block, output: str | None, folder: Path) -> None:
@@ -175,9 +188,11 @@ def check_tests(block: Block, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_program_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    save_named(blocks, tmp_path)
     port = PORT
     with ExitStack() as server:
-        for block, output in with_output(blocks_of(page.read_text(encoding="utf-8"))):
+        for block, output in with_output(blocks):
             if block.language == "python":
                 program = Block(block.language, block.text.replace(PORT, port), block.line)
                 check(program, output and output.replace(PORT, port), tmp_path)
@@ -228,6 +243,23 @@ def test_blocks_are_found_with_their_language_their_line_and_the_output_behind_t
     assert name_of(program) == "a.py"
     assert data == Block("json", "{}\n", 16)
     assert with_output([program, output, data]) == [(program, "1\n"), (data, None)]
+
+
+def test_files_of_a_page_are_there_before_anything_runs(tmp_path: Path) -> None:
+    page = "```python\nimport cast\n```\n\n```python\n# cast.py\nprint(1)\n```\n\n```python\n# cast.py\nprint(2)\n```\n"
+    blocks = blocks_of(page)
+    save_named(blocks, tmp_path)
+    check(blocks[0], "1\n", tmp_path)
+
+
+def test_a_browser_that_a_program_opens_goes_where_it_is_sent(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("Agreed.", encoding="utf-8")
+    program = f"import webbrowser\nprint(webbrowser.open({page.as_uri()!r}))\n"
+    check(Block("python", program, 1), "True\n", tmp_path)
+    page.unlink()
+    with pytest.raises(AssertionError, match="FileNotFoundError"):
+        check(Block("python", program, 1), "True\n", tmp_path)
 
 
 def test_output_that_no_program_prints_is_reported() -> None:

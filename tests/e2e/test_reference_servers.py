@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from held_port import held_port
 from peer_programs import package
 from pydantic import FileUrl
 
@@ -59,15 +60,14 @@ def stdio_server(path: str, *arguments: str, **environment: str) -> StdioServerP
 @contextmanager
 def everything_over(kind: str, path: str) -> Generator[str]:
     """Runs server-everything on a free port and gives its URL once it takes connections."""
-    with socket.create_server(("127.0.0.1", 0)) as reserved:
-        port = reserved.getsockname()[1]
-    environment = {**os.environ, "PORT": str(port)}
-    with subprocess.Popen([*package(EVERYTHING), kind], env=environment, stderr=subprocess.DEVNULL) as server:
-        try:
-            wait_for_port(port, server)
-            yield f"http://127.0.0.1:{port}{path}"
-        finally:
-            server.terminate()
+    with held_port(for_server=True) as port:
+        environment = {**os.environ, "PORT": str(port)}
+        with subprocess.Popen([*package(EVERYTHING), kind], env=environment, stderr=subprocess.DEVNULL) as server:
+            try:
+                wait_for_port(port, server)
+                yield f"http://127.0.0.1:{port}{path}"
+            finally:
+                server.terminate()
 
 
 def wait_for_port(port: int, server: subprocess.Popen[bytes]) -> None:

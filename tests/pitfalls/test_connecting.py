@@ -46,12 +46,6 @@ async def broken_transport() -> AsyncGenerator[Any, None]:
     yield
 
 
-def closed_port() -> str:
-    """A URL that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-
-
 async def not_found(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 404, "headers": []})
@@ -65,7 +59,7 @@ UNREACHABLE: dict[str, Callable[[], Any]] = {
         StdioServerParameters(command=sys.executable, args=["nope.py"]), io.StringIO()
     ),
     "a command that does not exist": lambda: StdioServerParameters(command="no-such-command"),
-    "a port that is closed": closed_port,
+    "a port that is closed": lambda: "http://127.0.0.1:1/mcp",
     "a lifespan that fails": lambda: Server("s", lifespan=broken),
     "a lifespan that fails at exit": lambda: Server("s", lifespan=broken_at_exit),
     "a transport that fails": broken_transport,

@@ -1,7 +1,6 @@
 """Reports about serving an `MCPServer` over HTTP: host names, browsers, mounts, and what a client is told of faults."""
 
 import contextlib
-import socket
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -10,6 +9,7 @@ import httpx2
 import pytest
 from connections import SECONDS_OF_PATIENCE, over_http, text_of
 from eras import Era
+from held_port import held_port
 from pitfall_mcpserver import mcp
 from raw_peers import posting, request
 from served_app import served
@@ -138,10 +138,7 @@ async def test_b65_a_mounted_server_needs_no_redirect(path: str, mode: str) -> N
 
 async def test_b103_faults_of_the_transport_are_errors_of_the_library(mode: str) -> None:
     """Programs caught those of the HTTP library, until that was another one."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    # Nobody listens there any more.
-    with anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(TransportError) as caught:
+    with held_port() as port, anyio.fail_after(SECONDS_OF_PATIENCE), pytest.raises(TransportError) as caught:
         async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode):
             pytest.fail("there is nobody")
     assert isinstance(caught.value, MCPError)

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -14,6 +13,7 @@ import anyio
 import httpx2
 import pytest
 import served_app
+from held_port import held_port
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -181,7 +181,7 @@ mcp.run()
 """
 
 OVER_HTTP = """
-import socket, sys
+import sys
 from mcp.server import MCPServer
 mcp = MCPServer("greeter", log_level="WARNING")
 @mcp.tool()
@@ -197,11 +197,6 @@ async def test_run_serves_stdio(tmp_path: Path, mode: Mode) -> None:
     program.write_text(STDIO)
     parameters = StdioServerParameters(command=sys.executable, args=[str(program)])
     assert await greeting(parameters, mode) == "Hello, Ada, from greeter!"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 async def _once_it_listens(port: int) -> None:
@@ -222,17 +217,18 @@ async def _once_it_listens(port: int) -> None:
 async def test_run_serves_http_until_it_is_told_to_stop(tmp_path: Path, transport: str) -> None:
     program = tmp_path / "server.py"
     program.write_text(OVER_HTTP)
-    port = free_port()
-    process = subprocess.Popen([sys.executable, str(program), transport, str(port)], stderr=subprocess.PIPE, text=True)
-    try:
-        await _once_it_listens(port)
-        origin = f"http://127.0.0.1:{port}"
-        target = f"{origin}/mcp" if transport == "streamable-http" else sse_client(f"{origin}/sse")
-        assert await greeting(target, "legacy") == "Hello, Ada, from greeter!"
-        os.kill(process.pid, signal.SIGINT)
-        _, log = process.communicate(timeout=20)
-    finally:
-        process.kill()
+    with held_port(for_server=True) as port:
+        command = [sys.executable, str(program), transport, str(port)]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            await _once_it_listens(port)
+            origin = f"http://127.0.0.1:{port}"
+            target = f"{origin}/mcp" if transport == "streamable-http" else sse_client(f"{origin}/sse")
+            assert await greeting(target, "legacy") == "Hello, Ada, from greeter!"
+            os.kill(process.pid, signal.SIGINT)
+            _, log = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert log == ""
 
 

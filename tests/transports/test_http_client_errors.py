@@ -7,6 +7,7 @@ import anyio
 import httpx2
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
+from held_port import held_port
 from scripted_http_server import MODERN, Posted, Reply, connect, own_client, serve
 
 from mcp.engine.requester import CallOptions
@@ -142,14 +143,9 @@ async def test_the_connection_is_used_on_after_a_refusal() -> None:
         assert server.connections == 1
 
 
-async def closed_port() -> int:
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        return listener.extra(SocketAttribute.local_port)
-
-
 async def test_a_refused_connection_says_so_without_the_secrets_of_the_url() -> None:
-    port = await closed_port()
-    failure = await failure_of(f"http://user:word@127.0.0.1:{port}/secret/mcp?key=secret")
+    with held_port() as port:
+        failure = await failure_of(f"http://user:word@127.0.0.1:{port}/secret/mcp?key=secret")
     assert isinstance(failure, TransportError)
     assert failure.message == f"Cannot connect to http://127.0.0.1:{port}: Connection refused"
     assert isinstance(failure.__cause__, httpx2.ConnectError)
@@ -256,9 +252,9 @@ async def test_a_full_pool_runs_into_the_pool_timeout_of_the_http_client() -> No
 
 
 async def test_an_unreachable_proxy_says_so() -> None:
-    proxy = f"http://user:word@127.0.0.1:{await closed_port()}"
-    async with own_client(proxy=proxy) as http_client:
-        failure = await failure_of("http://example.com/mcp", http_client=http_client)
+    with held_port() as port:
+        async with own_client(proxy=f"http://user:word@127.0.0.1:{port}") as http_client:
+            failure = await failure_of("http://example.com/mcp", http_client=http_client)
     assert isinstance(failure, TransportError)
     assert "Connection refused" in failure.message
     assert "word" not in failure.message

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute
+from held_port import held_port
 from scripted_http_server import MODERN, Posted, Reply, serve
 
 from mcp.client.streamable_http import http_connection_of, streamable_http_client
@@ -82,11 +82,10 @@ async def test_an_error_answer_comes_back_as_a_message() -> None:
 
 
 async def test_a_connection_that_fails_answers_the_request_with_an_error() -> None:
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        port = listener.extra(SocketAttribute.local_port)
-    async with streamable_http_client(f"http://127.0.0.1:{port}/mcp") as (read, write):
-        await write.send(call(1))
-        message = await next_message(read)
+    with held_port() as port:
+        async with streamable_http_client(f"http://127.0.0.1:{port}/mcp") as (read, write):
+            await write.send(call(1))
+            message = await next_message(read)
     assert isinstance(message, JSONRPCError)
     assert (message.id, message.error.code) == (1, CONNECTION_CLOSED)
     assert message.error.message == f"Cannot connect to http://127.0.0.1:{port}: Connection refused"

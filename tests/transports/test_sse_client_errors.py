@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
+from held_port import held_port
 from scripted_http_server import Posted, Reply, own_client, serve
 from scripted_sse_server import ScriptedSSE, serving_sse
 
@@ -102,10 +102,10 @@ async def test_a_silent_server_is_given_up() -> None:
 
 
 async def test_a_server_that_is_not_there_is_named() -> None:
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port: int = listener.extra(anyio.abc.SocketAttribute.local_port)
-    await listener.aclose()
-    with pytest.raises(TransportError, match=f"Cannot connect to http://127.0.0.1:{port}") as raised:
+    with (
+        held_port() as port,
+        pytest.raises(TransportError, match=f"Cannot connect to http://127.0.0.1:{port}") as raised,
+    ):
         async with sse_client(f"http://127.0.0.1:{port}/sse"):
             pytest.fail("it was opened")
     assert isinstance(raised.value.__cause__, httpx2.ConnectError)

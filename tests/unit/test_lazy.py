@@ -101,6 +101,12 @@ def test_importing_the_library_loads_none_of_its_parts() -> None:
     assert done.stdout.strip() == "['mcp', 'mcp.lazy', 'mcp.mcp_types', 'mcp_types']"
 
 
+def test_importing_a_server_loads_nothing_of_http() -> None:
+    program = "import sys; from mcp.server import MCPServer; print([name for name in sys.modules if '.http_' in name])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:
     program = "import mcp; print(mcp.types.Tool.__name__, mcp.client.session.ClientSession.__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.protocol.codec import Batch, DecodeError, Message, Request
-from mcp.server.http_gate import Refusal
 from mcp.types.jsonrpc import INVALID_REQUEST
 
 if TYPE_CHECKING:
     from starlette.types import Scope
+
+    from mcp.server.http_gate import Refusal
 
 __all__ = [
     "NO_SCOPES",
@@ -118,7 +119,10 @@ def _called(message: Message | Batch | DecodeError) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def _refusal(text: str, needed: tuple[str, ...], scope: "Scope", id: Any) -> Refusal:
+def _refusal(text: str, needed: tuple[str, ...], scope: "Scope", id: Any) -> "Refusal":
+    # Not above: every server knows of scopes, and they are refused over HTTP only.
+    from mcp.server.http_gate import Refusal
+
     protection = scope.get(PROTECTION)
     headers = () if protection is None else protection.step_up(scope, needed)
     return Refusal.of_request(403, text, INVALID_REQUEST, id=id, headers=headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn, cast, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from mcp.server.mcpserver.duplicates import check_policy
 from mcp.server.mcpserver.resources.base import Resource
@@ -13,7 +13,10 @@ from mcp.server.mcpserver.resources.security import ResourceSecurity
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.request_state import RequestStateSecurity
 
-__all__ = ["check_given", "named"]
+if TYPE_CHECKING:
+    from mcp.server.auth.settings import AuthSettings
+
+__all__ = ["check_given", "checked_protection", "named"]
 
 
 def check_given(
@@ -80,6 +83,30 @@ def check_given(
     if on_duplicate is not None:
         check_policy(on_duplicate)
     _check_unknown_arguments(unknown_arguments)
+
+
+def checked_protection(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings:
+    """Checks what protects an `MCPServer` where any of it is given.
+
+    Args:
+        auth: As it is there, and so are the others.
+        token_verifier: See `auth`.
+        auth_server_provider: See `auth`.
+
+    Returns:
+        How the server is protected.
+
+    Raises:
+        ValueError: One is given without what it needs, or both that decide which tokens are good.
+        TypeError: One is of a wrong type.
+    """
+    # Few servers are protected, and the others need not load what that takes.
+    from mcp.server.auth.protection import check_arguments
+
+    settings = check_arguments(auth, token_verifier, auth_server_provider)
+    if token_verifier is not None and auth_server_provider is not None:
+        raise ValueError("Cannot specify both auth_server_provider and token_verifier")
+    return settings
 
 
 def _check_lifespan(lifespan: object) -> None:

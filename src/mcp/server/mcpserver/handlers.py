@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import types
@@ -28,6 +27,7 @@ from mcp.server.mcpserver.resources.base import Resource
 from mcp.server.mcpserver.resources.templates import ResourceTemplate
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.mcpserver.tools.tool_manager import ToolManager
+from mcp.server.mcpserver.verbs import OWN_METHODS
 from mcp.server.tool_scopes import granted_scopes, missing_scopes
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
@@ -89,15 +89,9 @@ class Handlers:
             lambda items: types.ListPromptsResult(prompts=_entries("prompt", prompt_entry, items)),
         )
 
-    @cached_property
-    def _own(self) -> Mapping[str, Any]:
-        from mcp.server.mcpserver.server import OWN_METHODS
-
-        return OWN_METHODS
-
     def _overrides(self, method: str) -> bool:
         server = self._server
-        return method in vars(server) or getattr(type(server), method) is not self._own[method]
+        return method in vars(server) or getattr(type(server), method) is not OWN_METHODS[method]
 
     async def list_tools(self, ctx: _Request, params: _Pages) -> types.ListToolsResult:
         """Answers `tools/list`. Who lacks the scope of a tool is not told of it."""
@@ -131,7 +125,7 @@ class Handlers:
         """A tool; None where there is none, or where somebody has put a method of his own between here and there."""
         server, manager = self._server, self._tool_manager
         if (
-            type(server).call_tool is not self._own["call_tool"]
+            type(server).call_tool is not OWN_METHODS["call_tool"]
             or type(manager).call_tool is not _MANAGERS_CALL
             or "call_tool" in server.__dict__
             or "call_tool" in manager.__dict__

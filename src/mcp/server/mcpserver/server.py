@@ -12,10 +12,10 @@ It builds a low-level `Server` and registers handlers on it, as any program coul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp.server.extension import (
     ResourceBinding,
@@ -30,7 +30,7 @@ from mcp.server.lowlevel.server import LifespanResultT, NotificationOptions, Ser
 from mcp.server.lowlevel.server import lifespan as default_lifespan
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.functions.signature import callable_name
-from mcp.server.mcpserver.given import check_given
+from mcp.server.mcpserver.given import check_given, checked_protection
 from mcp.server.mcpserver.handlers import Handlers
 from mcp.server.mcpserver.prompts.manager import PromptManager
 from mcp.server.mcpserver.registration import Registration
@@ -40,33 +40,30 @@ from mcp.server.mcpserver.serving import Serving
 from mcp.server.mcpserver.settings import LogLevel, Settings
 from mcp.server.mcpserver.tools.tool_manager import ToolManager
 from mcp.server.mcpserver.utilities.logging import configure_logging, get_logger
+from mcp.server.mcpserver.verbs import OWN_METHODS, Verbs
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
-from mcp.types.input_required import InputRequiredResult
 
 if TYPE_CHECKING:
-    from pydantic import AnyUrl
-
     from mcp import types
     from mcp.server.auth.provider import OAuthAuthorizationServerProvider, TokenVerifier
     from mcp.server.auth.settings import AuthSettings
     from mcp.server.caching import CacheableMethod, CacheHint
     from mcp.server.context import ServerMiddleware
     from mcp.server.extension import Extension
-    from mcp.server.lowlevel.helper_types import ReadResourceContents
     from mcp.server.mcpserver.duplicates import DuplicatePolicy
     from mcp.server.mcpserver.functions.arguments import UnknownArguments
     from mcp.server.mcpserver.resources.base import Resource
     from mcp.server.mcpserver.tools.base import Tool
     from mcp.server.subscriptions import SubscriptionBus
 
-__all__ = ["MCPServer", "Settings", "configure_logging", "lifespan_wrapper", "require_client_extension"]
+__all__ = ["Context", "MCPServer", "Settings", "configure_logging", "lifespan_wrapper", "require_client_extension"]
 
 logger = get_logger(__name__)
 
 
-class MCPServer(Registration, Serving[LifespanResultT]):
+class MCPServer(Registration, Verbs[LifespanResultT], Serving[LifespanResultT]):
     """A server made of typed functions.
 
     Args:
@@ -146,7 +143,7 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         tracing: bool = True,
     ) -> None:
         if auth is not None or token_verifier is not None or auth_server_provider is not None:
-            auth = _checked_protection(auth, token_verifier, auth_server_provider)
+            auth = checked_protection(auth, token_verifier, auth_server_provider)
         check_given(
             name=name,
             title=title,
@@ -320,102 +317,6 @@ class MCPServer(Registration, Serving[LifespanResultT]):
         """
         await self._changes.publish(event)
 
-    async def list_tools(self) -> list[types.Tool]:
-        """The tools, as clients are told of them."""
-        from mcp.server.mcpserver.listings import tool_entry
-
-        return [tool_entry(tool, name) for name, tool in self._tool_manager.registered().items()]
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[LifespanResultT, Any] | None = None
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        """Calls a tool.
-
-        Args:
-            name: The tool.
-            arguments: Its arguments.
-            context: The request; one without a request when left out.
-
-        Raises:
-            ToolError: There is no such tool, its arguments are wrong, or it failed.
-            MCPError: The tool raised it.
-        """
-        context = context or Context(mcp_server=self)
-        return await self._tool_manager.call_tool(name, arguments, context, convert_result=True)
-
-    async def list_resources(self) -> list[types.Resource]:
-        """The resources, as clients are told of them."""
-        from mcp.server.mcpserver.listings import resource_entry
-
-        return [resource_entry(resource, uri) for uri, resource in self._resource_manager.registered().items()]
-
-    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        """The resource templates, as clients are told of them."""
-        from mcp.server.mcpserver.listings import template_entry
-
-        return [
-            template_entry(template, text) for text, template in self._resource_manager.registered_templates().items()
-        ]
-
-    async def read_resource(
-        self, uri: AnyUrl | str, context: Context[LifespanResultT, Any] | None = None
-    ) -> Iterable[ReadResourceContents] | types.InputRequiredResult:
-        """Reads a resource.
-
-        Args:
-            uri: The resource.
-            context: The request; one without a request when left out.
-
-        Raises:
-            ResourceNotFoundError: There is no such resource.
-            ResourceError: It could not be read.
-            MCPError: The function behind it raised it.
-        """
-        context = context or Context(mcp_server=self)
-        resource = await self._resource_manager.get_resource(uri, context)
-        return resource if isinstance(resource, InputRequiredResult) else await resource.read_contents()
-
-    async def list_prompts(self) -> list[types.Prompt]:
-        """The prompts, as clients are told of them."""
-        from mcp.server.mcpserver.listings import prompt_entry
-
-        return [prompt_entry(prompt, name) for name, prompt in self._prompt_manager.registered().items()]
-
-    async def get_prompt(
-        self,
-        name: str,
-        arguments: dict[str, Any] | None = None,
-        context: Context[LifespanResultT, Any] | None = None,
-    ) -> types.GetPromptResult | types.InputRequiredResult:
-        """Renders a prompt.
-
-        Args:
-            name: The prompt.
-            arguments: Its arguments, which are text.
-            context: The request; one without a request when left out.
-
-        Raises:
-            MCPError: -32602: there is no such prompt, or an argument is missing, wrong or unknown.
-        """
-        from mcp.types import GetPromptResult, PromptMessage
-
-        context = context or Context(mcp_server=self)
-        messages = await self._prompt_manager.render_prompt(name, arguments, context)
-        if isinstance(messages, InputRequiredResult):
-            return messages
-        prompt = self._prompt_manager.get_prompt(name)
-        return GetPromptResult(
-            description=None if prompt is None else prompt.description,
-            messages=[PromptMessage(role=message.role, content=message.content) for message in messages],
-        )
-
-
-OWN_METHODS: Final[Mapping[str, Any]] = {
-    method: getattr(MCPServer, method)
-    for method in ("list_tools", "list_resources", "list_resource_templates", "list_prompts", "call_tool")
-}
-"""Methods of the class itself, to know those apart that a subclass or an instrumentation puts in their place."""
-
 
 def lifespan_wrapper(
     app: MCPServer[LifespanResultT],
@@ -441,12 +342,3 @@ def _own(owners: dict[str, str] | None, extension: Extension, what: str) -> None
             f"Extension {extension.identifier!r} adds the {what}, which extension {owner!r} has added already: "
             "give one of them another name"
         )
-
-
-def _checked_protection(auth: Any, token_verifier: Any, auth_server_provider: Any) -> AuthSettings:
-    from mcp.server.auth.protection import check_arguments
-
-    settings = check_arguments(auth, token_verifier, auth_server_provider)
-    if token_verifier is not None and auth_server_provider is not None:
-        raise ValueError("Cannot specify both auth_server_provider and token_verifier")
-    return settings

@@ -264,11 +264,12 @@ def build_app(
     protection = manager.protection
     if protection is None:
         check_protected(manager.app.tool_scopes)
-    from starlette.applications import Starlette
     from starlette.routing import Route
 
+    from mcp.server.http_app import EndpointApp
+
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+    async def lifespan(app: "Starlette") -> AsyncGenerator[None, None]:
         if protection is None:
             # Of tools that were registered since as well.
             check_protected(manager.app.tool_scopes)
@@ -280,4 +281,5 @@ def build_app(
     endpoint = Route(path, endpoint=manager.asgi_app)
     pattern = endpoint.path_regex.pattern.removesuffix("$").removesuffix("/")
     endpoint.path_regex = re.compile(f"{pattern}/?$")
-    return Starlette(debug=debug, routes=[*before, endpoint, *after, *more_routes], lifespan=lifespan)
+    routes = [*before, endpoint, *after, *more_routes]
+    return EndpointApp(endpoint, debug=debug, routes=routes, lifespan=lifespan)

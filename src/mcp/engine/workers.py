@@ -145,10 +145,11 @@ class _Pool:
         return job.outcome()
 
     def _start_thread(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._threads += 1
         threading.Thread(
             target=self._work, args=(loop, _anyio.get_async_backend()), name="mcp-worker", daemon=True
         ).start()
+        # Not before: the system may start none.
+        self._threads += 1
 
     def _abandon(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
         """Leaves a thread to itself; it ends when the call does. Another one may take its place, within limits."""

@@ -73,15 +73,15 @@ class ModernEndpoint:
         response = HTTPResponse(request.send, request.receive)
         exchange = HTTPExchange(origin, response, json_only=json_only, standing=self._standing)
 
-        async def work() -> None:
-            reply = await self._reply(request, rpc, envelope, exchange)
-            status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
-            await exchange.answer(reply.frame, status)
-
         try:
-            await self._watch.run(exchange, request.receive, work)
+            await self._watch.run(exchange, request.receive, self._answer, request, rpc, envelope, exchange)
         finally:
             self._standing.discard(exchange)
+
+    async def _answer(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> None:
+        reply = await self._reply(http, rpc, envelope, exchange)
+        status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
+        await exchange.answer(reply.frame, status)
 
     async def _reply(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> Reply:
         if rpc.method == "tools/call":

@@ -55,7 +55,8 @@ def built(kind: str, endpoint: Endpoint, path: str = "/mcp", **options: Any) -> 
 
 async def ask(app: ASGIApp, path: str, method: str = "POST", **options: Any) -> httpx2.Response:
     transport = httpx2.ASGITransport(app, **options)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    client: Any = httpx2.AsyncClient(transport=transport, base_url="http://localhost")
+    async with client:
         return await client.request(method, path)
 
 
@@ -176,7 +177,7 @@ async def test_a_websocket_is_turned_away(kind: str) -> None:
     async def send(message: Any) -> None:
         sent.append(message["type"])
 
-    scope = {"type": "websocket", "path": "/mcp", "headers": [], "root_path": "", "query_string": b""}
+    scope: Scope = {"type": "websocket", "path": "/mcp", "headers": [], "root_path": "", "query_string": b""}
     await app(scope, receive, send)
     assert sent == ["websocket.close"]
 

@@ -2,7 +2,8 @@
 
 import gc
 import ssl
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
 
 import anyio
 import pytest
@@ -51,7 +52,7 @@ def no_collector() -> Generator[None]:
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("visit", [call_of_a_client, resource, client_document, introspection, exchange])
-async def test_a_cancelled_handshake_closes_its_connection(visit: Callable[[str], Awaitable[None]]) -> None:
+async def test_a_cancelled_handshake_closes_its_connection(visit: Callable[[str], Coroutine[Any, Any, None]]) -> None:
     ended = anyio.Event()
     began = anyio.Event()
 

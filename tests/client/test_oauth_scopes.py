@@ -85,6 +85,32 @@ async def test_a_client_registers_anew_for_scopes_that_it_was_not_registered_for
     assert [body["scope"] for body in resource.auth.asked_for("/register")] == ["read", "read write"]
 
 
+@pytest.mark.parametrize(
+    ("has", "offers", "expected"),
+    [
+        (["read", "new"], None, "read new"),
+        (["new"], ["read"], "read new"),
+        (["new"], None, "new"),
+        ([], None, "new"),
+        (None, None, "read new"),
+    ],
+)
+async def test_scopes_of_before_that_no_server_has_any_more_are_not_asked_for_again(
+    has: list[str] | None, offers: list[str] | None, expected: str
+) -> None:
+    storage = Storage()
+    async with peers() as resource:
+        resource.challenge["scope"] = "read"
+        await get_in(resource, storage=storage)
+        resource.challenge["scope"] = "new"
+        resource.auth.changes["scopes_supported"] = has
+        resource.changes["scopes_supported"] = offers
+        resource.auth.live.clear()
+        resource.auth.refreshable.clear()
+        await get_in(resource, storage=storage)
+    assert asked(resource) == ["read", expected]
+
+
 async def test_scopes_that_are_not_granted_are_not_asked_for_over_and_over() -> None:
     async with peers() as resource:
         user = User()

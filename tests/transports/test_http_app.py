@@ -7,13 +7,14 @@ import anyio
 import httpx2
 import pytest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Host, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp.server.http_app import EndpointApp
+from mcp.server.http_app import shorten_way
 
 pytestmark = pytest.mark.anyio
 
@@ -22,12 +23,15 @@ class Endpoint:
     def __init__(self) -> None:
         self.scopes: list[Scope] = []
         self.failure: Exception | None = None
+        self.late_failure: Exception | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scopes.append(dict(scope))
         if self.failure is not None:
             raise self.failure
         await PlainTextResponse("endpoint")(scope, receive, send)
+        if self.late_failure is not None:
+            raise self.late_failure
 
 
 class Marked:
@@ -49,8 +53,10 @@ async def on_error(request: Request, error: Exception) -> Response:
 
 def built(kind: str, endpoint: Endpoint, path: str = "/mcp", **options: Any) -> Starlette:
     route = Route(path, endpoint=endpoint)
-    routes = [route, Route("/other", other)]
-    return EndpointApp(route, routes=routes, **options) if kind == "ours" else Starlette(routes=routes, **options)
+    app = Starlette(routes=[route, Route("/other", other)], **options)
+    if kind == "ours":
+        shorten_way(app, route)
+    return app
 
 
 async def ask(app: ASGIApp, path: str, method: str = "POST", **options: Any) -> httpx2.Response:
@@ -136,13 +142,68 @@ async def test_the_debug_mode_shows_what_went_wrong(kind: str) -> None:
     assert "ValueError: lost" in answer.text
 
 
-async def test_what_the_endpoint_raises_reaches_the_http_server(kind: str) -> None:
+async def test_what_the_endpoint_raises_reaches_the_http_server_and_the_client_has_an_answer(kind: str) -> None:
     endpoint = Endpoint()
     endpoint.failure = ValueError("lost")
     app = built(kind, endpoint)
     with pytest.raises(ValueError, match="lost"):
         await ask(app, "/mcp")
-    assert (await ask(app, "/mcp", raise_app_exceptions=False)).status_code == 500
+    answer = await ask(app, "/mcp", raise_app_exceptions=False)
+    assert (answer.status_code, answer.text) == (500, "Internal Server Error")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+async def test_an_exception_that_is_an_answer_is_one(kind: str) -> None:
+    endpoint = Endpoint()
+    endpoint.failure = HTTPException(429, "later", headers={"Retry-After": "5"})
+    answer = await ask(built(kind, endpoint), "/mcp")
+    assert (answer.status_code, answer.text, answer.headers["retry-after"]) == (429, "later", "5")
+
+
+async def test_an_answer_that_breaks_off_is_not_begun_anew(kind: str) -> None:
+    endpoint = Endpoint()
+    endpoint.late_failure = ValueError("lost")
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    scope: Scope = {"type": "http", "path": "/mcp", "method": "POST", "headers": [], "query_string": b""}
+    with pytest.raises(ValueError, match="lost"):
+        await built(kind, endpoint)(scope, receive, send)
+    assert sent == ["http.response.start", "http.response.body"]
+
+
+async def test_what_an_outer_application_has_read_stays_known(kind: str) -> None:
+    endpoint = Endpoint()
+    inner = built(kind, endpoint)
+    outer = Starlette(
+        routes=[Route("/away", other, name="away"), Host("{tenant}.example.org", app=inner), Mount("/", app=inner)]
+    )
+    for host, params in (("acme.example.org", {"tenant": "acme"}), ("localhost", {})):
+        transport = httpx2.ASGITransport(outer)
+        client: Any = httpx2.AsyncClient(transport=transport, base_url=f"http://{host}")
+        async with client:
+            await client.post("/mcp")
+        scope = endpoint.scopes.pop()
+        assert scope["path_params"] == params
+        assert scope["router"] is outer.router
+
+
+async def test_changes_after_the_start_are_seen(kind: str) -> None:
+    endpoint = Endpoint()
+    app = built(kind, endpoint)
+    await ask(app, "/mcp")
+    app.router.middleware_stack = Marked(app.router.middleware_stack)
+    await ask(app, "/mcp")
+    assert endpoint.scopes[1]["marked"]
+    route = app.routes[0]
+    assert isinstance(route, Route)
+    route.methods = {"GET"}
+    assert (await ask(app, "/mcp")).status_code == 405
 
 
 async def test_mounted_it_is_found_below_its_place(kind: str) -> None:

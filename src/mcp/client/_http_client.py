@@ -156,7 +156,7 @@ async def send(
 
 async def _send(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
     if request.url.scheme == "https":
-        request.extensions = {**request.extensions, "trace": HandshakeTrace()}
+        request.extensions = {**request.extensions, "trace": HandshakeTrace(request.extensions.get("trace"))}
     try:
         return await client.send(request, stream=True, follow_redirects=False)
     except httpx2.InvalidURL as error:

@@ -1,66 +1,93 @@
 """The Starlette application around the MCP endpoint."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["EndpointApp"]
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["shorten_way"]
 
 
-class EndpointApp(Starlette):
-    """An application whose requests for one route skip what would do nothing for them.
+def shorten_way(app: "Starlette", endpoint: "Route") -> None:
+    """Lets requests for one route skip those parts of an application that would do nothing for them.
 
     Starlette's own middleware and its router take a fifth of what a short call costs, and keep as many objects alive
-    meanwhile as all the rest. They are for exceptions, which the endpoint answers itself, and for the choice between
-    routes. With any middleware, exception handler or debug mode, each request takes the usual way.
+    meanwhile as all the rest. They choose between routes, and turn exceptions into answers. With any middleware or
+    exception handler, in debug mode, and within another application, each request takes the usual way.
 
     Args:
-        endpoint: The route. It is among `routes`.
-        options: As in `Starlette`.
+        app: The application. It has not started.
+        endpoint: The route. It is among those of the application.
     """
 
-    def __init__(self, endpoint: Route, **options: Any) -> None:
-        self._endpoint = endpoint
-        super().__init__(**options)
+    def build() -> "ASGIApp":
+        # Asked for when the application starts, with all that was added to it by then.
+        usual = type(app).build_middleware_stack(app)
+        if app.debug or app.exception_handlers or endpoint.param_convertors or not _is_bare(app, usual):
+            return usual
+        return _shortcut(app, endpoint, usual)
 
-    def build_middleware_stack(self) -> ASGIApp:
-        """The application as it is when it starts."""
-        stack = super().build_middleware_stack()
-        if self.debug or self.exception_handlers or self._endpoint.param_convertors or not self._is_bare(stack):
-            return stack
-        return _shortcut(self, self._endpoint, stack)
-
-    def _is_bare(self, stack: ASGIApp) -> bool:
-        return (
-            isinstance(stack, ServerErrorMiddleware)
-            and isinstance(stack.app, ExceptionMiddleware)
-            and stack.app.app is self.router
-            and self.router.middleware_stack == self.router.app
-        )
+    app.build_middleware_stack = build
 
 
-def _shortcut(app: Starlette, endpoint: Route, stack: ASGIApp) -> ASGIApp:
+def _is_bare(app: "Starlette", stack: "ASGIApp") -> bool:
+    return (
+        isinstance(stack, ServerErrorMiddleware)
+        and isinstance(stack.app, ExceptionMiddleware)
+        and stack.app.app is app.router
+        and app.router.middleware_stack == app.router.app
+    )
+
+
+def _shortcut(app: "Starlette", endpoint: "Route", usual: "ASGIApp") -> "ASGIApp":
     router, path = app.router, endpoint.path
+    routers_own = router.middleware_stack
 
-    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(scope: "Scope", receive: "Receive", send: "Send") -> None:
         if (
-            scope.get("path") == path
-            and scope["type"] == "http"
-            and not scope.get("root_path")
+            scope.get("path") != path
+            or scope["type"] != "http"
+            or scope.get("root_path")
+            # It stands within another application, which may have read parameters from the address.
+            or "router" in scope
             # Routes may come and go, and the first that fits is the one.
-            and router.routes
-            and router.routes[0] is endpoint
+            or not router.routes
+            or router.routes[0] is not endpoint
+            or endpoint.methods is not None
+            or router.middleware_stack is not routers_own
         ):
-            scope["router"] = router
-            scope["route"] = endpoint
-            scope["endpoint"] = endpoint.endpoint
-            scope["path_params"] = {}
-            await endpoint.app(scope, receive, send)
-        else:
-            await stack(scope, receive, send)
+            await usual(scope, receive, send)
+            return
+        scope["router"] = router
+        scope["route"] = endpoint
+        scope["endpoint"] = endpoint.endpoint
+        scope["path_params"] = {}
+        begun = False
+
+        async def noting(message: "Message") -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await endpoint.app(scope, receive, noting)
+        except Exception as failure:
+            if begun:
+                raise
+            await _failed(failure)(scope, receive, send)
 
     return handle
+
+
+def _failed(failure: Exception) -> "ASGIApp":
+    """What Starlette makes of an exception that comes before the answer: an answer, and most exceptions go on."""
+
+    async def fail(*_: Any) -> None:
+        raise failure
+
+    return ServerErrorMiddleware(ExceptionMiddleware(fail))

@@ -264,12 +264,13 @@ def build_app(
     protection = manager.protection
     if protection is None:
         check_protected(manager.app.tool_scopes)
+    from starlette.applications import Starlette
     from starlette.routing import Route
 
-    from mcp.server.http_app import EndpointApp
+    from mcp.server.http_app import shorten_way
 
     @asynccontextmanager
-    async def lifespan(app: "Starlette") -> AsyncGenerator[None, None]:
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
         if protection is None:
             # Of tools that were registered since as well.
             check_protected(manager.app.tool_scopes)
@@ -282,4 +283,6 @@ def build_app(
     pattern = endpoint.path_regex.pattern.removesuffix("$").removesuffix("/")
     endpoint.path_regex = re.compile(f"{pattern}/?$")
     routes = [*before, endpoint, *after, *more_routes]
-    return EndpointApp(endpoint, debug=debug, routes=routes, lifespan=lifespan)
+    app = Starlette(debug=debug, routes=routes, lifespan=lifespan)
+    shorten_way(app, endpoint)
+    return app

@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
-__all__ = ["OFFLINE_ACCESS", "get_client_metadata_scopes", "union_scopes"]
+__all__ = ["OFFLINE_ACCESS", "get_client_metadata_scopes", "still_offered", "union_scopes"]
 
 OFFLINE_ACCESS: Final = "offline_access"
 """Asks for a refresh token, where an authorization server wants that to be asked for (OpenID Connect, section 11)."""
@@ -26,6 +26,29 @@ def union_scopes(previous_scope: str | None, new_scope: str | None) -> str | Non
     if previous_scope is None or new_scope is None:
         return previous_scope if new_scope is None else new_scope
     return " ".join(dict.fromkeys([*previous_scope.split(), *new_scope.split()]))
+
+
+def still_offered(
+    previous_scope: str | None,
+    protected_resource_metadata: ProtectedResourceMetadata | None,
+    authorization_server_metadata: OAuthMetadata | None,
+) -> str | None:
+    """Those of some scopes that can still be asked for: a server may refuse a whole login for one it does not know.
+
+    Args:
+        previous_scope: Scopes, separated by spaces.
+        protected_resource_metadata: What the resource says of itself.
+        authorization_server_metadata: What the authorization server says of itself.
+
+    Returns:
+        All of them where the authorization server does not say which scopes it has; None for none.
+    """
+    known = None if authorization_server_metadata is None else authorization_server_metadata.scopes_supported
+    if previous_scope is None or known is None:
+        return previous_scope
+    offered = None if protected_resource_metadata is None else protected_resource_metadata.scopes_supported
+    kept = [scope for scope in previous_scope.split() if scope in known or scope in (offered or ())]
+    return " ".join(kept) or None
 
 
 def get_client_metadata_scopes(

@@ -23,7 +23,7 @@ from mcp.client.auth._login import Login
 from mcp.client.auth._pkce import PKCEParameters
 from mcp.client.auth._places import origin_of, same_origin
 from mcp.client.auth._registration import check_registration_usable, is_valid_client_metadata_url
-from mcp.client.auth._scopes import get_client_metadata_scopes, union_scopes
+from mcp.client.auth._scopes import get_client_metadata_scopes, still_offered, union_scopes
 from mcp.client.auth._sending import Steps, shorten_body
 from mcp.client.auth.dpop import DPoPKey, DPoPProver
 from mcp.client.auth.exceptions import LoginRequired, OAuthFlowError
@@ -272,7 +272,8 @@ class OAuthClientProvider(Login):
         if self._asks_a_user():
             self._bounds.check_login()
         tries.logged_in = True
-        yield self._log_in(union_scopes(self._requested_scope, scope))
+        known = still_offered(self._requested_scope, context.protected_resource_metadata, context.oauth_metadata)
+        yield self._log_in(union_scopes(known, scope))
 
     async def _step_up(self, response: httpx2.Response, tries: _Tries) -> Steps:
         """Gets a token for more scopes, unless all that is missing was asked for before and not granted."""

@@ -24,7 +24,7 @@ from mcp.server.caching import CacheableMethod, CacheHint, validate_cache_hints
 from mcp.server.capabilities import NotificationOptions, derived_capabilities
 from mcp.server.context import HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.list_changes import ListChanges
-from mcp.server.lowlevel.serving import Serving
+from mcp.server.lowlevel.serving import LifespanResultT, Serving
 from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.tool_scopes import NO_SCOPES, ToolScopes
@@ -47,7 +47,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-LifespanResultT = TypeVar("LifespanResultT", default=dict[str, Any])
 _ParamsT = TypeVar("_ParamsT", bound=BaseModel, default=BaseModel)
 _AnyParamsT = TypeVar("_AnyParamsT", default=Any)
 _ResultT = TypeVar("_ResultT", default=Any)
@@ -93,7 +92,7 @@ _INITIALIZE_RESERVED = (
 )
 
 
-class Server(Serving, Generic[LifespanResultT]):
+class Server(Serving[LifespanResultT]):
     """A server that speaks raw MCP.
 
     Every handler is `async (ctx, params) -> result`, where the result is the method's own type. What a handler raises

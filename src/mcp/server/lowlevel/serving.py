@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from typing_extensions import TypeVar
 
 from mcp.server.runtime import ServerRuntime
 
@@ -23,13 +25,15 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.shared.message import SessionMessage
 
-__all__ = ["Serving"]
+__all__ = ["LifespanResultT", "Serving"]
+
+LifespanResultT = TypeVar("LifespanResultT", default=dict[str, Any])
 
 
-class Serving:
+class Serving(Generic[LifespanResultT]):
     """The part of a `Server` that serves."""
 
-    lifespan: Callable[[Server[Any]], AbstractAsyncContextManager[Any]]
+    lifespan: Callable[[Server[Any]], AbstractAsyncContextManager[LifespanResultT]]
     list_changes: ListChanges | None
     prepare: Callable[[], None] | None
     _session_manager: StreamableHTTPSessionManager | None
@@ -155,6 +159,6 @@ class Serving:
         return self._session_manager
 
 
-def _whole(part: Serving) -> Server[Any]:
+def _whole(part: Serving[Any]) -> Server[Any]:
     # Only `Server` has this part, and a part cannot derive from the whole.
     return cast("Server[Any]", part)

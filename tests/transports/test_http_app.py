@@ -1,17 +1,22 @@
 """The application around the endpoint behaves as Starlette's, whatever is done to it."""
 
+import functools
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from starlette import routing
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Host, Mount, Route
+from starlette.routing import Host, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp.server.http_app import shorten_way
@@ -243,18 +248,43 @@ async def test_a_websocket_is_turned_away(kind: str) -> None:
     assert sent == ["websocket.close"]
 
 
-@pytest.mark.parametrize("patched", ["__call__", "build_middleware_stack"])
+@pytest.mark.parametrize(
+    ("owner", "method"),
+    [
+        (Starlette, "__call__"),
+        (Starlette, "build_middleware_stack"),
+        (ServerErrorMiddleware, "__call__"),
+        (ExceptionMiddleware, "__call__"),
+        (Router, "__call__"),
+        (Router, "app"),
+        (Route, "matches"),
+        (Route, "handle"),
+    ],
+)
 async def test_what_replaces_starlettes_methods_is_called(
-    kind: str, patched: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, owner: type, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As tools that watch applications do."""
     seen: list[str] = []
-    original: Callable[..., Any] = getattr(Starlette, patched)
+    original: Callable[..., Any] = getattr(owner, method)
 
-    def watched(self: Starlette, *args: Any) -> Any:
-        seen.append(patched)
-        return original(self, *args)
+    @functools.wraps(original)
+    def watched(*args: Any) -> Any:
+        seen.append(method)
+        return original(*args)
 
-    monkeypatch.setattr(Starlette, patched, watched)
+    monkeypatch.setattr(owner, method, watched)
     await ask(built(kind, Endpoint()), "/mcp")
-    assert seen == [patched]
+    assert seen == [method]
+
+
+async def test_the_way_is_shorter_where_nothing_is_in_it(kind: str) -> None:
+    files: list[str] = []
+
+    class Watching(Endpoint):
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            files.extend(frame.filename for frame in traceback.extract_stack())
+            await super().__call__(scope, receive, send)
+
+    assert (await ask(built(kind, Watching()), "/mcp")).text == "endpoint"
+    assert (routing.__file__ in files) is (kind == "starlette")

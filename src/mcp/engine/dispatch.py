@@ -60,11 +60,23 @@ class Route(NamedTuple):
         validate: Turns raw params into the handler's params; raises `ValidationError`.
         handler: The user's function.
         shape: Turns what the handler returned into wire form.
+        check: Looks at what the handler returned, before the peer gets it; raises `MCPError`.
     """
 
     validate: Callable[[Any], Any]
     handler: Callable[[Any, Any], Awaitable[Any]]
     shape: ResultShape
+    check: Callable[[Any, Any], None] | None = None
+
+    def checked(self, peer: Any, result: Any) -> Any:
+        """What the handler returned.
+
+        Raises:
+            MCPError: The peer must not get it.
+        """
+        if self.check is not None:
+            self.check(peer, result)
+        return result
 
 
 class Role(Protocol[ContextT, PeerT_contra]):
@@ -122,7 +134,9 @@ class Engine(Generic[ContextT, PeerT]):
     async def handle(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request. Whatever its handler raises becomes an error answer; only a cancellation gets out."""
         try:
-            return await self.answer(request, peer, exchange)
+            # What `answer` does; a coroutine for each request that runs is one too many.
+            handling, route = self._begun(request, peer, exchange, self._role.middleware)
+            return self._reply(request, peer, route, await handling)
         except Exception as failure:
             return self.failed(request, failure)
 
@@ -137,11 +151,13 @@ class Engine(Generic[ContextT, PeerT]):
 
     async def answer(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request; it raises what `call` does."""
-        handling, shape = self._begun(request, peer, exchange, self._role.middleware)
-        result = await handling
-        if shape is None:
+        handling, route = self._begun(request, peer, exchange, self._role.middleware)
+        return self._reply(request, peer, route, await handling)
+
+    def _reply(self, request: Request, peer: PeerT, route: Route | None, result: Any) -> Reply:
+        if route is None:
             return Reply(encode_response(request.id, result), None)
-        return Reply(shape.to_frame(request.id, result, self._role.stamp), None)
+        return Reply(route.shape.to_frame(request.id, route.checked(peer, result), self._role.stamp), None)
 
     async def call(
         self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any] | None = None
@@ -160,14 +176,14 @@ class Engine(Generic[ContextT, PeerT]):
         """
         if middleware is None:
             middleware = self._role.middleware
-        handling, shape = self._begun(request, peer, exchange, middleware)
+        handling, route = self._begun(request, peer, exchange, middleware)
         result = await handling
-        return dumps(result) if shape is None else shape.to_json(result, self._role.stamp)
+        return dumps(result) if route is None else route.shape.to_json(route.checked(peer, result), self._role.stamp)
 
     def _begun(
         self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any]
-    ) -> tuple[Coroutine[Any, Any, Any], ResultShape | None]:
-        """What gives what the handler returns, and the shape that is to have; None where it has it already.
+    ) -> tuple[Coroutine[Any, Any, Any], Route | None]:
+        """What gives what the handler returns, and the route that says what comes of it; None where that is done.
 
         A request may run for days: nothing is held for it here that its handler does not need.
         """
@@ -176,7 +192,7 @@ class Engine(Generic[ContextT, PeerT]):
         if middleware:
             return contained(self._through, middleware, context, peer), None
         route = role.route(request.method, peer.version)
-        return contained(route.handler, context, _validated(route, request.params)), route.shape
+        return contained(route.handler, context, _validated(route, request.params)), route
 
     async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role
@@ -185,7 +201,8 @@ class Engine(Generic[ContextT, PeerT]):
             route = role.route(context.method, peer.version)
             params = _validated(route, context.params)
             # Middleware is to see the failure that the client is told of, and no exit.
-            return route.shape.to_dict(await contained(route.handler, context, params), role.stamp)
+            result = await contained(route.handler, context, params)
+            return route.shape.to_dict(route.checked(peer, result), role.stamp)
 
         return plain(await _chained(middleware, innermost)(context))
 

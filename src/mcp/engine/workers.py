@@ -7,9 +7,10 @@ On trio, and with an anyio that is built otherwise, `anyio.to_thread` does the w
 
 import asyncio
 import contextvars
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,12 +18,14 @@ from weakref import WeakKeyDictionary
 import anyio
 import anyio.to_thread
 from anyio._core import _eventloop
+from typing_extensions import TypeVarTuple, Unpack
 
 from mcp.engine.backend import asyncio_task
 
 __all__ = ["run_in_worker", "worker_threads"]
 
 T = TypeVar("T")
+_Ts = TypeVarTuple("_Ts")
 
 IDLE_SECONDS: Final = 10.0
 """How long a thread without work stays."""
@@ -43,33 +46,44 @@ def worker_threads() -> Literal["own", "anyio"]:
     return "own" if _HAS_SEAM and asyncio_task() is not None else "anyio"
 
 
-async def run_in_worker(call: Callable[[], T]) -> T:
-    """Runs `call()` in a worker thread, in a copy of the caller's context.
+def run_in_worker(call: Callable[[Unpack[_Ts]], T], *args: Unpack[_Ts]) -> Coroutine[Any, Any, T]:
+    """Runs `call(*args)` in a worker thread, in a copy of the caller's context.
 
     `anyio.from_thread` works inside. No more run at once than anyio's default limiter of the event loop allows; up to
     200 that were abandoned do not count. A cancelled caller goes on at once, and what the thread returns is dropped.
 
     Args:
         call: What to run.
+        args: Its arguments.
 
     Returns:
-        What it returns.
+        What it returns, to be awaited.
 
     Raises:
         BaseException: What it raises, `SystemExit` included.
     """
-    if worker_threads() == "anyio":
-        return (await anyio.to_thread.run_sync(_in_tuple, call, abandon_on_cancel=True))[0]
-    loop = asyncio.get_running_loop()
+    task = asyncio_task() if _HAS_SEAM else None
+    if task is None:
+        return _run_in_anyios(call, *args)
+    loop = task.get_loop()
     pool = _pools.get(loop)
     if pool is None:
         pool = _pools[loop] = _Pool()
-    return await pool.run(call, loop)
+    return pool.run(loop, call, *args)
 
 
-def _in_tuple(call: Callable[[], T]) -> tuple[T]:
-    """Trio takes a coroutine for a mistake if it is returned as it is."""
-    return (call(),)
+async def _run_in_anyios(call: Callable[[Unpack[_Ts]], T], *args: Unpack[_Ts]) -> T:
+    def in_tuple() -> tuple[T]:
+        # Trio takes a coroutine for a mistake if it is returned as it is.
+        return (call(*args),)
+
+    return (await anyio.to_thread.run_sync(in_tuple, abandon_on_cancel=True))[0]
+
+
+def _names_its_library() -> bool:
+    """Whether the context says which library's event loop runs, as `anyio.run` has it. Most have it found out."""
+    sniffio: Any = sys.modules.get("sniffio")
+    return sniffio is not None and sniffio.current_async_library_cvar.get() is not None
 
 
 class _Job:
@@ -77,12 +91,13 @@ class _Job:
 
     __slots__ = ("abandoned", "call", "context", "ended", "error", "future", "left", "scope", "started", "value")
 
-    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop, scope: anyio.CancelScope) -> None:
+    def __init__(self, call: tuple[Any, ...], loop: asyncio.AbstractEventLoop, scope: anyio.CancelScope) -> None:
         self.call = call
         self.future: asyncio.Future[None] = loop.create_future()
         self.context = contextvars.copy_context()
-        # What runs in the thread may start an event loop there.
-        self.context.run(_anyio.set_current_async_library, None)
+        if _names_its_library():
+            # What runs in the thread may start an event loop there.
+            self.context.run(_anyio.set_current_async_library, None)
         self.scope = scope
         self.started = False
         self.abandoned = False
@@ -94,7 +109,7 @@ class _Job:
     def execute(self) -> None:
         _anyio.threadlocals.current_cancel_scope = self.scope
         try:
-            self.value = self.context.run(self.call)
+            self.value = self.context.run(*self.call)
         except BaseException as error:
             self.error = error
 
@@ -126,7 +141,7 @@ class _Pool:
         # Nobody has entered or cancelled these: a new one costs a tenth of a call.
         self._scopes: list[anyio.CancelScope] = []
 
-    async def run(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
+    async def run(self, loop: asyncio.AbstractEventLoop, *call: Any) -> Any:
         job = _Job(call, loop, self._scopes.pop() if self._scopes else anyio.CancelScope())
         with self._lock:
             if self._idle:

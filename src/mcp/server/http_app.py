@@ -8,7 +8,11 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route, Router
 
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +26,8 @@ _SKIPPED: Final[tuple[tuple[type, str], ...]] = (
     (Route, "matches"),
     (Route, "handle"),
 )
+
+_CALL: Final = StreamableHTTPASGIApp.__call__
 
 
 def shorten_way(app: "Starlette", endpoint: Route) -> None:
@@ -86,21 +92,37 @@ def _shortcut(app: "Starlette", endpoint: Route, usual: "ASGIApp") -> "ASGIApp":
         scope["route"] = endpoint
         scope["endpoint"] = endpoint.endpoint
         scope["path_params"] = {}
-        begun = False
-
-        async def noting(message: "Message") -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
+        noting = _Noting(send)
         try:
-            await endpoint.app(scope, receive, noting)
+            await _server_of(endpoint)(scope, receive, noting)
         except Exception as failure:
-            if begun:
+            if noting.begun:
                 raise
             await _failed(failure)(scope, receive, send)
 
     return handle
+
+
+def _server_of(endpoint: Route) -> "ASGIApp":
+    """What serves, without the coroutine around it that ASGI servers want."""
+    app: Any = endpoint.app
+    if type(app) is StreamableHTTPASGIApp and StreamableHTTPASGIApp.__call__ is _CALL:
+        return app.session_manager.handle_request
+    return app
+
+
+class _Noting:
+    """An ASGI way out that knows whether anything was sent. No closure: that would be more objects for each request."""
+
+    __slots__ = ("_send", "begun")
+
+    def __init__(self, send: "Send") -> None:
+        self._send = send
+        self.begun = False
+
+    def __call__(self, message: "Message") -> "Awaitable[None]":
+        self.begun = True
+        return self._send(message)
 
 
 def _failed(failure: Exception) -> "ASGIApp":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from mcp.protocol.codec import Batch, DecodeError, Message, Notification, Request, RequestId, decode
 from mcp.protocol.eras import Era, claimed_version, http_era
@@ -53,28 +54,29 @@ class HTTPEndpoint:
         """Answers one HTTP request."""
         try:
             request = self._gate.admit(scope, receive, send)
-            if scope["method"] == "POST":
+            if scope["method"] != "POST":
+                await self._other(request)
+                return
+            self._gate.check_post(request)
+            if await self._gate.read_body(request):
                 await self._post(request)
-            elif request.may_be_handshake:
-                await self._handshake.serve_other(request)
-            else:
-                _refuse_unknown(request)
-                text = f"2026-07-28 takes POST only, got {scope['method']}"
-                raise Refusal(405, text.encode(), b"text/plain; charset=utf-8", ((b"allow", b"POST"),))
         except Refusal as refusal:
             await refusal.respond(send)
 
-    async def _post(self, request: HTTPRequest) -> None:
-        self._gate.check_post(request)
-        if not await self._gate.read_body(request):
-            return
+    def _post(self, request: HTTPRequest) -> Coroutine[Any, Any, None]:
         message = _decoded(request)
         if self._tool_scopes:
             check_calls(self._tool_scopes, message, request.scope)
         if _era(request, message) == "modern":
-            await self._modern.serve(request, message)
-        else:
-            await self._handshake.serve_post(request, message)
+            return self._modern.serve(request, message)
+        return self._handshake.serve_post(request, message)
+
+    def _other(self, request: HTTPRequest) -> Coroutine[Any, Any, None]:
+        if request.may_be_handshake:
+            return self._handshake.serve_other(request)
+        _refuse_unknown(request)
+        text = f"2026-07-28 takes POST only, got {request.scope['method']}"
+        raise Refusal(405, text.encode(), b"text/plain; charset=utf-8", ((b"allow", b"POST"),))
 
 
 def _decoded(request: HTTPRequest) -> Message | Batch | DecodeError:
@@ -88,7 +90,7 @@ def _era(request: HTTPRequest, message: Message | Batch | DecodeError) -> Era:
     if not isinstance(message, (Request, Notification)):
         return "handshake" if request.may_be_handshake else "modern"
     try:
-        if len(request.headers) != len(request.scope["headers"]):
+        if len(request.raw_headers) != len(request.scope["headers"]):
             _refuse_repeated(request)
         version = request.version
         if isinstance(message, Request) and claimed_version(message.params) is None:

@@ -1,8 +1,8 @@
-"""The way back of one POSTed 2026-07-28 request, and what HTTP knows about a request of any revision."""
+"""The way back of one POSTed 2026-07-28 request."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
@@ -14,48 +14,12 @@ from mcp.protocol.sse import COMMENT, format_event
 from mcp.server.http_response import HTTPResponse
 from mcp.server.http_standing import StandingStreams
 
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope
-
-__all__ = ["HTTPExchange", "HTTPOrigin"]
+__all__ = ["HTTPExchange"]
 
 ANSWER_SECONDS: Final = 5.0
 """How long a client may take for the end of a stream that it has opened."""
 
 logger = logging.getLogger(__name__)
-
-
-class HTTPOrigin(Origin):
-    """What HTTP knows about a request. Each part is made when it is asked for; not every handler asks.
-
-    Args:
-        scope: The ASGI scope.
-        receive: The ASGI way in.
-        body: The request's body, already read.
-    """
-
-    __slots__ = ("_body", "_receive", "_scope")
-
-    def __init__(self, scope: "Scope", receive: "Receive", body: bytes) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._body = body
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The request's headers, names in lower case."""
-        from starlette.datastructures import Headers
-
-        return Headers(scope=self._scope)
-
-    @property
-    def request(self) -> Any:
-        """The request as Starlette sees it."""
-        from starlette.requests import Request
-
-        request = Request(self._scope, self._receive)
-        request._body = self._body
-        return request
 
 
 class HTTPExchange(OneWayExchange):
@@ -128,16 +92,16 @@ class HTTPExchange(OneWayExchange):
         if self._response.disconnected:
             self.cancelled()
 
-    async def answer(self, frame: bytes, status: int) -> None:
-        """Sends the answer and ends the response.
+    def answer(self, frame: bytes, status: int) -> Coroutine[Any, Any, None]:
+        """Sends the answer and ends the response, once it is awaited.
 
         Args:
             frame: The JSON-RPC response.
             status: The HTTP status; 200 stands where a stream has begun.
         """
-        if not self._stands:
-            await self._answer(frame, status)
-            return
+        return self._answer_in_time(frame, status) if self._stands else self._answer(frame, status)
+
+    async def _answer_in_time(self, frame: bytes, status: int) -> None:
         # Of a stream that may have stood for days: its client may have stopped reading long ago.
         with anyio.move_on_after(ANSWER_SECONDS) as limit:
             await self._answer(frame, status)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.protocol.codec import DecodeError, RequestId, encode_error
 from mcp.protocol.headers import ERROR_CODE_HTTP_STATUS, MCP_PROTOCOL_VERSION_HEADER
+from mcp.server.http_origin import HTTPOrigin
 from mcp.server.http_response import RawHeader, respond
 from mcp.server.transport_security import HostGuard, TransportSecuritySettings, declares_more, is_json
 from mcp.shared.exceptions import MCPError
@@ -103,37 +104,34 @@ class Refusal(Exception):
         await respond(send, self.status, self.headers, self.body)
 
 
-class HTTPRequest:
+class HTTPRequest(HTTPOrigin):
     """A request that was let in.
 
     Args:
         scope: The ASGI scope.
         receive: The ASGI way in.
         send: The ASGI way out.
-        headers: The headers; of a repeated one the last.
+        raw_headers: The headers, names in lower case; of a repeated one the last.
 
     Attributes:
         version: The value of `MCP-Protocol-Version`; None where the header is absent.
         may_be_handshake: Whether the headers leave open that the request is of a handshake revision.
-        body: The whole body, once it is read.
     """
 
-    __slots__ = ("body", "headers", "may_be_handshake", "receive", "scope", "send", "version")
+    __slots__ = ("may_be_handshake", "raw_headers", "send", "version")
 
-    def __init__(self, scope: "Scope", receive: "Receive", send: "Send", headers: RawHeaders) -> None:
-        self.scope = scope
-        self.receive = receive
+    def __init__(self, scope: "Scope", receive: "Receive", send: "Send", raw_headers: RawHeaders) -> None:
+        super().__init__(scope, receive)
         self.send = send
-        self.headers = headers
-        version = headers.get(_VERSION)
+        self.raw_headers = raw_headers
+        version = raw_headers.get(_VERSION)
         self.version = None if version is None else version.decode("latin-1")
         self.may_be_handshake = version is None or self.version in HANDSHAKE_PROTOCOL_VERSIONS
-        self.body = b""
 
     @property
     def session_id(self) -> str | None:
         """The value of `Mcp-Session-Id`; None where the header is absent."""
-        id = self.headers.get(SESSION_ID_HEADER)
+        id = self.raw_headers.get(SESSION_ID_HEADER)
         return None if id is None else id.decode("latin-1")
 
 
@@ -177,7 +175,7 @@ class HTTPGate:
         Raises:
             Refusal: One of them will not do.
         """
-        content_type = request.headers.get(b"content-type", b"")
+        content_type = request.raw_headers.get(b"content-type", b"")
         if not is_json(content_type):
             shown = content_type.decode("latin-1")
             raise Refusal.of_text(415, f"Invalid Content-Type header: expected application/json, got {shown!r}")
@@ -216,7 +214,7 @@ class HTTPGate:
         Raises:
             Refusal: The body is too large.
         """
-        if declares_more(request.headers.get(b"content-length", b""), self._max_body):
+        if declares_more(request.raw_headers.get(b"content-length", b""), self._max_body):
             raise self._too_large()
         receive = request.receive
         chunks: list[bytes] = []
@@ -250,6 +248,6 @@ def accepted_types(accept: bytes) -> tuple[bool, bool]:
 
 def _accept(request: HTTPRequest) -> bytes:
     pairs: list[RawHeader] = request.scope["headers"]
-    if len(request.headers) == len(pairs):
-        return request.headers.get(b"accept", b"")
+    if len(request.raw_headers) == len(pairs):
+        return request.raw_headers.get(b"accept", b"")
     return b",".join(value for name, value in pairs if name == b"accept")

@@ -15,7 +15,6 @@ from mcp.engine.exchange import FrameWriter, OneWayExchange
 from mcp.protocol.codec import Request, loads
 from mcp.protocol.eras import Envelope
 from mcp.protocol.param_headers import X_MCP_HEADER_KEY, HeaderMap, header_map
-from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPRequest
 from mcp.server.principals import principal
 
@@ -152,7 +151,7 @@ class ToolListings:
         if cursor is not None:
             params["cursor"] = cursor
         http = call.http
-        exchange = _Unheard(HTTPOrigin(http.scope, http.receive, http.body))
+        exchange = _Unheard(http)
         # Nobody has sent this message, so what counts and notes messages is left out. What hides or changes tools is
         # not: the headers are those of the tools that the caller is shown.
         middleware = [layer for layer in self._server.middleware if not getattr(layer, "received_only", False)]

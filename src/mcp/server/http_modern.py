@@ -6,6 +6,7 @@ Specification: basic/transports/streamable-http.
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from mcp.engine.dispatch import Engine, Reply
@@ -17,7 +18,7 @@ from mcp.protocol.headers import (
     MCP_NAME_HEADER,
     check_routing_headers,
 )
-from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
+from mcp.server.http_exchange import HTTPExchange
 from mcp.server.http_gate import HTTPRequest, Refusal
 from mcp.server.http_params import ParamHeaderCheck
 from mcp.server.http_response import HTTPResponse, respond
@@ -57,39 +58,37 @@ class ModernEndpoint:
         self._standing = StandingStreams()
         self._params = ParamHeaderCheck(server, engine)
 
-    async def serve(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> None:
-        """Answers a POST.
+    def serve(self, request: HTTPRequest, message: Message | Batch | DecodeError) -> Coroutine[Any, Any, None]:
+        """Answers a POST, once it is awaited.
 
         Raises:
             Refusal: It is not served.
         """
         call = self._call(request, message)
         if call is None:
-            await respond(request.send, 202, [(b"content-length", b"0")], b"")
-            return
+            return respond(request.send, 202, [(b"content-length", b"0")], b"")
         rpc, envelope = call
-        origin = HTTPOrigin(request.scope, request.receive, request.body)
         json_only = self._json_only and rpc.method != _LISTEN
         response = HTTPResponse(request.send, request.receive)
-        exchange = HTTPExchange(origin, response, json_only=json_only, standing=self._standing)
+        exchange = HTTPExchange(request, response, json_only=json_only, standing=self._standing)
+        return self._watch.run(exchange, request.receive, self._answer(request, rpc, envelope, exchange))
 
+    async def _answer(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> None:
         try:
-            await self._watch.run(exchange, request.receive, self._answer, request, rpc, envelope, exchange)
+            refusal = await self._params_refusal(http, rpc, envelope) if rpc.method == "tools/call" else None
+            reply = refusal or await self._engine.handle(rpc, envelope, exchange)
+            status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
+            await exchange.answer(reply.frame, status)
         finally:
             self._standing.discard(exchange)
 
-    async def _answer(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> None:
-        reply = await self._reply(http, rpc, envelope, exchange)
-        status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
-        await exchange.answer(reply.frame, status)
-
-    async def _reply(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> Reply:
-        if rpc.method == "tools/call":
-            try:
-                await self._params.check(http, rpc, envelope)
-            except MCPError as error:
-                return self._engine.failed(rpc, error)
-        return await self._engine.handle(rpc, envelope, exchange)
+    async def _params_refusal(self, http: HTTPRequest, rpc: Request, envelope: Envelope) -> Reply | None:
+        """The answer to a call whose `Mcp-Param-*` headers will not do; None where they will."""
+        try:
+            await self._params.check(http, rpc, envelope)
+        except MCPError as error:
+            return self._engine.failed(rpc, error)
+        return None
 
     def close(self) -> None:
         """Ends the streams that stand open."""
@@ -110,7 +109,7 @@ class ModernEndpoint:
             )
         try:
             envelope = read_envelope(message.params)
-            named = _text(http.headers.get(_METHOD)), _text(http.headers.get(_NAME))
+            named = _text(http.raw_headers.get(_METHOD)), _text(http.raw_headers.get(_NAME))
             check_routing_headers(message.method, message.params, *named)
             return message, envelope
         except MCPError as error:

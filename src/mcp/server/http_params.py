@@ -41,6 +41,11 @@ class _Claim(NamedTuple):
     arguments: dict[str, Any]
     headers: list[tuple[bytes, bytes]]
 
+    @classmethod
+    def of(cls, arguments: dict[str, Any], http: HTTPRequest) -> _Claim:
+        """What a call with these arguments says."""
+        return cls(arguments, [pair for pair in http.scope["headers"] if pair[0].startswith(_PREFIX)])
+
     def problem(self, header_map: HeaderMap) -> str | None:
         """What does not agree, if the tool has these headers; None if all does."""
         if not header_map:
@@ -85,19 +90,21 @@ class ParamHeaderCheck:
             arguments = {}
         if not isinstance(tool, str) or not is_object(arguments):
             return
-        given = [pair for pair in http.scope["headers"] if pair[0].startswith(_PREFIX)]
-        if not arguments and not given:
+        look_up = self._server.get_tool_input_schema
+        if look_up is not None:
+            headers = self._looked_up(look_up, tool)
+            problem = _Claim.of(arguments, http).problem(headers) if headers else None
+        elif self._server.get_request_handler("tools/list") is not None:
+            claim = _Claim.of(arguments, http)
+            if not arguments and not claim.headers:
+                return
+            problem = await self._problem(claim, Call(tool, http, call, envelope))
+        else:
             return
-        problem = await self._problem(_Claim(arguments, given), Call(tool, http, call, envelope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
 
     async def _problem(self, claim: _Claim, call: Call) -> str | None:
-        look_up = self._server.get_tool_input_schema
-        if look_up is not None:
-            return claim.problem(self._looked_up(look_up, call.tool))
-        if self._server.get_request_handler("tools/list") is None:
-            return None
         known = self._listings.known(call)
         problem = None if known is None else claim.problem(known.header_map)
         if known is not None and problem is None:

@@ -59,8 +59,12 @@ class HTTPResponse:
     async def json(self, status: int, body: bytes) -> None:
         """Sends a whole JSON document and ends the response."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self.headers]
-        await self._to_client({"type": "http.response.start", "status": status, "headers": headers})
-        await self._to_client({"type": "http.response.body", "body": body})
+        try:
+            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            if not self.disconnected:
+                await self._send({"type": "http.response.body", "body": body})
+        except OSError:
+            self.disconnected = True
 
     async def events(self, data: bytes, *, last: bool = False) -> None:
         """Sends events; the first begin the stream.

@@ -6,9 +6,8 @@ Specification: basic/transports of 2025-11-25, under "Sending Messages to the Se
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from mcp.protocol.codec import Batch, DecodeError, Message, Request, RequestId
 from mcp.server.handshake import negotiated_version
@@ -111,7 +110,7 @@ class SessionServing:
                 forwarder.response.headers = opened()
             await forwarder.run()
 
-        await self._forward(stream, reader, forwarder, request, work)
+        await self._forward(stream, reader, forwarder, request, work())
 
     async def _forward(
         self,
@@ -119,7 +118,7 @@ class SessionServing:
         reader: Reader,
         forwarder: Forwarder,
         request: HTTPRequest,
-        work: Callable[[], Awaitable[None]],
+        work: Coroutine[Any, Any, None],
     ) -> None:
         if stream.standalone:
             # It has no end of its own, and must not hold up the end of the process.
@@ -144,7 +143,7 @@ class SessionServing:
             Refusal: It is not served.
         """
         self._gate.check_get(request)
-        last = request.headers.get(_LAST_EVENT_ID)
+        last = request.raw_headers.get(_LAST_EVENT_ID)
         store = session.streams.store
         session.entered()
         try:
@@ -168,7 +167,7 @@ class SessionServing:
             await forwarder.response.events(b"")
             await forwarder.run()
 
-        await self._forward(stream, reader, forwarder, request, work)
+        await self._forward(stream, reader, forwarder, request, work())
 
     def _events(self, reader: Reader, request: HTTPRequest) -> Forwarder:
         return Forwarder(reader, HTTPResponse(request.send), retry=self._retry, plain=False)
@@ -181,7 +180,7 @@ class SessionServing:
             nonlocal replay
             replay = await Replay.of(session, store, last)
 
-        await self._watch.run(_Silence(), request.receive, work)
+        await self._watch.run(_Silence(), request.receive, work())
         return replay
 
     async def _replay_rest(self, replay: Replay, store: EventStore, response: HTTPResponse) -> None:
@@ -196,7 +195,7 @@ class SessionServing:
         stream = session.streams.find(replay.key)
         response = HTTPResponse(request.send)
         if stream is None:
-            await self._watch.run(_Silence(), request.receive, partial(self._replay_rest, replay, store, response))
+            await self._watch.run(_Silence(), request.receive, self._replay_rest(replay, store, response))
             return
         # From here on the reader gets what is stored; what was stored since the store was asked is asked for again.
         reader = stream.attach()
@@ -209,7 +208,7 @@ class SessionServing:
             if not replay.complete:
                 await forwarder.run()
 
-        await self._forward(stream, reader, forwarder, request, work)
+        await self._forward(stream, reader, forwarder, request, work())
 
 
 class _Silence:

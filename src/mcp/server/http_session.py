@@ -10,8 +10,8 @@ from mcp.engine.backend import Spawner
 from mcp.engine.duplex import Duplex
 from mcp.engine.exchange import Origin
 from mcp.protocol.codec import Batch, DecodeError, Message, encode_notification
-from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPRequest
+from mcp.server.http_origin import HTTPOrigin
 from mcp.server.http_streams import SessionStreams, Stream
 from mcp.server.server_side import ServerSide
 from mcp.shared.exceptions import ConnectionClosedError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.engine.backend import Spawner
 from mcp.protocol.codec import Batch, DecodeError, Message, Request
 from mcp.server.handshake import HandshakeSession
-from mcp.server.http_exchange import HTTPExchange, HTTPOrigin
+from mcp.server.http_exchange import HTTPExchange
 from mcp.server.http_gate import HTTPRequest, Refusal
 from mcp.server.http_response import HTTPResponse
 from mcp.server.http_serving import SessionServing
@@ -75,14 +75,13 @@ class StatelessEndpoint:
         session.assume(version)
         if request.method == "initialize":
             session.connection.announced = self._server.create_initialization_options()
-        origin = HTTPOrigin(http.scope, http.receive, http.body)
-        exchange = HTTPExchange(origin, HTTPResponse(http.send), json_only=self._json_only)
+        exchange = HTTPExchange(http, HTTPResponse(http.send), json_only=self._json_only)
 
         async def work() -> None:
             reply = await self._runtime.engine.handle(request, session, exchange)
             await exchange.answer(reply.frame, 200)
 
-        await self._watch.run(exchange, http.receive, work)
+        await self._watch.run(exchange, http.receive, work())
 
     async def serve_other(self, request: HTTPRequest) -> None:
         """Refuses what is no POST.

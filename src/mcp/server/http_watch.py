@@ -5,12 +5,10 @@ requests; so one sweep looks every 50 ms for requests that are older than a swee
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
-from typing_extensions import TypeVarTuple, Unpack
 
 from mcp.engine.backend import asyncio_task, delivered_cancels, pending_cancels, uncancel
 
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from starlette.types import Receive
 
 __all__ = ["KEEP_ALIVE_SECONDS", "RequestWatch", "WatchedResponse"]
-
-_Ts = TypeVarTuple("_Ts")
 
 SWEEP_SECONDS: Final = 0.05
 KEEP_ALIVE_SECONDS: Final = 15.0
@@ -46,17 +42,11 @@ class RequestWatch:
         self._sweeping = False
         self._beats = _Beats()
 
-    async def run(
-        self,
-        exchange: WatchedResponse,
-        receive: "Receive",
-        work: Callable[[Unpack[_Ts]], Awaitable[None]],
-        *args: Unpack[_Ts],
-    ) -> None:
-        """Awaits `work(*args)`, which answers on `exchange`; ends it quietly when the client hangs up."""
+    async def run(self, exchange: WatchedResponse, receive: "Receive", work: Coroutine[Any, Any, None]) -> None:
+        """Awaits `work`, which answers on `exchange`; ends it quietly when the client hangs up."""
         task = asyncio_task()
         if task is None:
-            await _run_in_group(exchange, receive, partial(work, *args))
+            await _run_in_group(exchange, receive, work)
             return
         running = _Running(exchange, receive, task)
         self._unwatched[running] = None
@@ -65,7 +55,7 @@ class RequestWatch:
             asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
         before = delivered_cancels(task)
         try:
-            await work(*args)
+            await work
         except asyncio.CancelledError:
             # The watcher's own cancellation ends here. One from outside goes on, also if both have come.
             if not running.cancelled or pending_cancels(task) > before + 1:
@@ -165,7 +155,7 @@ class _Beats:
             self._due[running] = now + KEEP_ALIVE_SECONDS
 
 
-async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Callable[[], Awaitable[None]]) -> None:
+async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Coroutine[Any, Any, None]) -> None:
     failures: list[Exception] = []
     async with anyio.create_task_group() as group:
 
@@ -177,7 +167,7 @@ async def _run_in_group(exchange: WatchedResponse, receive: "Receive", work: Cal
         group.start_soon(watch)
         group.start_soon(_keep_alive, exchange)
         try:
-            await work()
+            await work
         except Exception as failure:
             # Raised as it is, where the group would wrap it.
             failures.append(failure)

@@ -3,43 +3,34 @@
 Specification: 2026-07-28, basic/patterns/mrtr under "Server Requirements", and basic/index under `_meta`.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from mcp import types
 from mcp.protocol.results import InvalidResultError
 from mcp.server.validation import declares, wants_sampling_tools
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
-from mcp.types.methods import is_input_required
 
-__all__ = ["asking_what_is_declared"]
+__all__ = ["check_asked"]
 
 # With these words a client without the callback refuses what it is asked. Where nobody is asked, callers read the same.
 _NAMES: Final = {"elicitation": "Elicitation", "sampling": "Sampling", "roots": "List roots"}
 
-_Handler = Callable[[Any, Any], Awaitable[Any]]
 
-
-def asking_what_is_declared(handler: _Handler, complete: type[BaseModel]) -> _Handler:
-    """A handler whose requests for input reach only clients that declare what they are asked.
-
-    Others get the error -32021, which lists in `requiredCapabilities` what they lack.
+def check_asked(result: types.InputRequiredResult | dict[str, Any], declared: types.ClientCapabilities) -> None:
+    """Lets a request for input through that asks only for what the client declares, and refuses others.
 
     Args:
-        handler: The handler of a method that may be answered by asking for input.
-        complete: What it returns otherwise.
+        result: The request for input, which answers a call.
+        declared: What the client declares.
+
+    Raises:
+        MCPError: -32021, which lists in `requiredCapabilities` what the client lacks.
+        InvalidResultError: It is no request for input.
     """
-
-    async def handle(ctx: Any, params: Any) -> Any:
-        result = await handler(ctx, params)
-        if not isinstance(result, complete) and is_input_required(result):
-            _check(_asked(result), ctx.session.client_capabilities)
-        return result
-
-    return handle
+    _check(_asked(result), declared)
 
 
 def _asked(result: types.InputRequiredResult | dict[str, Any]) -> types.InputRequests:

@@ -50,28 +50,29 @@ class _Handling:
     """One handler that runs: what it has changed, and whom it has told of that itself.
 
     Args:
-        settle: Tells of the changes, once it has ended.
+        lists: Tells of the changes, once it has ended.
 
     Attributes:
         changes: Whom each change has been told to already.
         ended: The handler has returned; what it left behind may still run.
     """
 
-    __slots__ = ("_settle", "_token", "changes", "ended")
+    __slots__ = ("_lists", "_outer", "changes", "ended")
 
-    def __init__(self, settle: Callable[[_Handling], None]) -> None:
-        self._settle = settle
+    def __init__(self, lists: ListChanges) -> None:
+        self._lists = lists
         self.changes: dict[ListChange, set[object]] = {}
         self.ended = False
 
     def __enter__(self) -> None:
-        self._token = _handling.set(self)
+        self._outer = _handling.get()
+        _handling.set(self)
 
     def __exit__(self, *exc: object) -> None:
-        _handling.reset(self._token)
+        _handling.set(self._outer)
         self.ended = True
         if self.changes:
-            self._settle(self)
+            self._lists.settle(self)
 
 
 _handling: ContextVar[_Handling | None] = ContextVar("mcp_handling", default=None)
@@ -126,7 +127,7 @@ class ListChanges:
 
     def handling(self) -> AbstractContextManager[None]:
         """The time of one handler, whose changes are told when it ends."""
-        return _Handling(self._settle)
+        return _Handling(self)
 
     def changed(self, event: ListChange) -> None:
         """Notes a change, from any thread. Before anything is served there is nobody to tell."""
@@ -139,7 +140,7 @@ class ListChanges:
         first = not handling.changes
         handling.changes[event] = set()
         if first and (nearest := self._nearest()) is not None:
-            nearest.later(partial(self._settle, handling))
+            nearest.later(partial(self.settle, handling))
 
     async def publish(self, event: ServerEvent) -> None:
         """Hands an event to the bus now. A change that it tells of is not told there again."""
@@ -147,7 +148,8 @@ class ListChanges:
             _note(_BUS, event)
             await self._publish(event)
 
-    def _settle(self, handling: _Handling) -> None:
+    def settle(self, handling: _Handling) -> None:
+        """Tells of what a handler has changed so far."""
         changes, handling.changes = handling.changes, {}
         for event, informed in changes.items():
             self._tell(event, informed)

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import urandom
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -28,6 +28,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.functions import plain_function
 from mcp.server.principals import stated_name, token_principal
 from mcp.shared.exceptions import MCPError
+from mcp.types.base import InputResponseRequestParams
 from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp.types.methods import INPUT_REQUIRED_METHODS, is_input_required
 
@@ -44,6 +45,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
+_ParamsT = TypeVar("_ParamsT", bound=InputResponseRequestParams)
 
 
 def authenticated_principal(ctx: Context) -> str | None:
@@ -162,7 +164,7 @@ class RequestStateBoundary:
         token = params.get("requestState")
         if token is not None:
             ctx = dataclasses.replace(ctx, params={**params, "requestState": self._opened(ctx, token)})
-        return self._with_sealed_state(ctx, await call_next(ctx))
+        return self.with_sealed_state(ctx, await call_next(ctx))
 
     def around(self, handler: Callable[[Context, Any], Awaitable[Any]]) -> Callable[[Context, Any], Awaitable[Any]]:
         """A handler whose state is protected as the middleware would protect it, for less.
@@ -172,14 +174,25 @@ class RequestStateBoundary:
         """
 
         async def handle(ctx: Context, params: Any) -> Any:
-            token = params.request_state
-            if token is not None:
-                state = self._opened(ctx, token)
-                ctx = dataclasses.replace(ctx, params={**(ctx.params or {}), "requestState": state})
-                params = params.model_copy(update={"request_state": state})
-            return self._with_sealed_state(ctx, await handler(ctx, params))
+            if params.request_state is not None:
+                ctx, params = self.with_opened_state(ctx, params)
+            return self.with_sealed_state(ctx, await handler(ctx, params))
 
         return handle
+
+    def with_opened_state(self, ctx: Context, params: _ParamsT) -> tuple[Context, _ParamsT]:
+        """A request that comes with a state, as its handler sees it.
+
+        Args:
+            ctx: The request.
+            params: Its validated params. Their `request_state` is what the client sent back.
+
+        Raises:
+            MCPError: The state cannot be opened.
+        """
+        state = self._opened(ctx, params.request_state)
+        ctx = dataclasses.replace(ctx, params={**(ctx.params or {}), "requestState": state})
+        return ctx, params.model_copy(update={"request_state": state})
 
     def _opened(self, ctx: Context, token: object) -> str:
         try:
@@ -207,7 +220,12 @@ class RequestStateBoundary:
         claims.check(ctx.method, ctx.params or {}, self._audience, principal, security.clock())
         return claims.state
 
-    def _with_sealed_state(self, ctx: Context, result: HandlerResult) -> HandlerResult:
+    def with_sealed_state(self, ctx: Context, result: HandlerResult) -> HandlerResult:
+        """The answer to a request, as the client gets it: what is no request for input stays as it is.
+
+        Raises:
+            MCPError: The state of a request for input cannot be sealed.
+        """
         if not is_input_required(result):
             return result
         if isinstance(result, BaseModel):

@@ -18,13 +18,13 @@ from mcp.protocol.results import ResultShape, Stamp, wire_rules
 from mcp.server.connection import ClientFacts, Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.handshake import HandshakeSession, initialize_result
-from mcp.server.input_gate import asking_what_is_declared
+from mcp.server.input_gate import check_asked
 from mcp.server.middleware.tracing import OpenTelemetryMiddleware
 from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
-from mcp.types.methods import CORE_METHODS, METHODS, Method
+from mcp.types.methods import CORE_METHODS, METHODS, Method, is_input_required
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class ServerRuntime:
         Raises:
             MCPError: -32602: what the client says of itself is malformed.
         """
-        connection = self._connection_of(peer) if isinstance(peer, Envelope) else peer.connection
+        connection = (
+            Connection.of_request(peer, self._facts_of(peer)) if isinstance(peer, Envelope) else peer.connection
+        )
         meta = meta_for_handlers((message.params or {}).get("_meta"))
         origin = exchange.origin
         return ServerRequestContext(
@@ -115,16 +117,16 @@ class ServerRuntime:
             params=message.params,
             request_id=message.id if isinstance(message, Request) else None,
             meta=meta,
-            request=origin.request,
+            request=cast("Any", origin),
             close_sse_stream=origin.close_sse_stream,
             close_standalone_sse_stream=origin.close_standalone_sse_stream,
         )
 
-    def _connection_of(self, envelope: Envelope) -> Connection:
+    def _facts_of(self, envelope: Envelope) -> ClientFacts:
         facts = self._facts
         if facts is None or not facts.covers(envelope):
             facts = self._facts = ClientFacts.of_envelope(envelope)
-        return Connection.of_request(envelope, facts)
+        return facts
 
     def route(self, method: str, version: str) -> Route:
         """The route of a request method.
@@ -155,11 +157,15 @@ class ServerRuntime:
         if handler is None:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
         params_type = entry.params_type if entry is not None else cast("type[BaseModel]", METHODS[method].params_type)
-        if spec is not None and spec.input_required and version in MODERN_PROTOCOL_VERSIONS:
-            handler = asking_what_is_declared(handler, spec.result_types[0])
-        shape = self._shape(method, spec, version)
-        route = self._routes[method, version] = Route(_validator(params_type, spec), handler, shape)
+        asks = spec is not None and spec.input_required and version in MODERN_PROTOCOL_VERSIONS
+        check = partial(self._check_asked, spec.result_types[0]) if spec is not None and asks else None
+        route = Route(_validator(params_type, spec), handler, self._shape(method, spec, version), check)
+        self._routes[method, version] = route
         return route
+
+    def _check_asked(self, complete: type[BaseModel], envelope: Envelope, result: Any) -> None:
+        if not isinstance(result, complete) and is_input_required(result):
+            check_asked(result, self._facts_of(envelope).capabilities)
 
     async def _initialize(
         self, ctx: ServerRequestContext[Any, Any], params: types.InitializeRequestParams

@@ -32,8 +32,8 @@ from mcp.engine.queuelink import QueueLink
 from mcp.engine.streams import TransportStreams, open_streams
 from mcp.protocol.codec import DecodeError, decode
 from mcp.protocol.sse import COMMENT, format_event
-from mcp.server.http_exchange import HTTPOrigin
 from mcp.server.http_gate import HTTPGate, HTTPRequest, Refusal
+from mcp.server.http_origin import HTTPOrigin
 from mcp.server.http_response import HTTPResponse, respond
 from mcp.server.principals import principal
 from mcp.server.shutdown import ShutdownWatch
@@ -270,7 +270,7 @@ def _check_verb(scope: "Scope", allowed: str) -> None:
 
 
 def _check_content_type(request: HTTPRequest) -> None:
-    value = request.headers.get(b"content-type", b"")
+    value = request.raw_headers.get(b"content-type", b"")
     if not is_json(value):
         shown = value.decode("latin-1")
         raise Refusal.of_text(400, f"Invalid Content-Type header: expected application/json, got {shown!r}")

@@ -102,7 +102,7 @@ class StreamableHTTPSessionManager:
         self.max_request_body_size = max_request_body_size
         self.max_sessions = max_sessions
         self.protection = app.protection() if protection is None else protection
-        self._answer = self._serve if self.protection is None else self.protection.endpoint(self._serve)
+        self._protected = None if self.protection is None else self.protection.endpoint(self._serve)
         self.asgi_app = StreamableHTTPASGIApp(self)
         self._gate = HTTPGate(
             json_only=json_response,
@@ -181,13 +181,13 @@ class StreamableHTTPSessionManager:
         Raises:
             RuntimeError: The application was shut down, or on trio: its lifespan was never entered.
         """
-        await self._answer(scope, receive, send)
+        if self._protected is not None:
+            await self._protected(scope, receive, send)
+            return
+        await (self._endpoint or await self._started_late()).serve(scope, receive, send)
 
     async def _serve(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        endpoint = self._endpoint
-        if endpoint is None:
-            endpoint = await self._started_late()
-        await endpoint.serve(scope, receive, send)
+        await (self._endpoint or await self._started_late()).serve(scope, receive, send)
 
     async def _started_late(self) -> HTTPEndpoint:
         if self._late_start is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import types
 from mcp.protocol.results import KeptResult
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.list_changes import ListChanges
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.context import Context
@@ -34,6 +34,7 @@ from mcp.types.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.server import MCPServer
+    from mcp.server.request_state import RequestStateBoundary
 
 __all__ = ["Handlers"]
 
@@ -57,11 +58,13 @@ class Handlers:
     Args:
         server: The server.
         changes: Told when a handler begins and ends.
+        state: Protects the state of requests for input.
     """
 
-    def __init__(self, server: MCPServer[Any], changes: ListChanges) -> None:
+    def __init__(self, server: MCPServer[Any], changes: ListChanges, state: RequestStateBoundary) -> None:
         self._server = server
         self._changes = changes
+        self._state = state
         tools, prompts, resources = server.managers
         self._tool_manager = tools
         self._scopes = tools.scopes
@@ -149,21 +152,30 @@ class Handlers:
             except Exception as failure:
                 return _failed(params.name, failure)
 
-    async def call_tool_to_send(
-        self, ctx: _Request, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        """Answers `tools/call` where nobody but the client sees the result, which may be JSON text already."""
-        tool = self._tool_called_directly(params.name)
-        if tool is None or self._scopes:
-            return await self.call_tool(ctx, params)
+    async def call_tool_to_send(self, ctx: _Request, params: types.CallToolRequestParams) -> HandlerResult:
+        """Answers `tools/call` where nobody but the client sees the result.
+
+        It may be JSON text already, and its state is protected: a coroutine around this one would do that for more.
+        """
+        if self._scopes:
+            self._check_scopes(ctx, params.name)
+        if params.request_state is not None:
+            ctx, params = self._state.with_opened_state(ctx, params)
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
             try:
-                return await tool.answer(params.arguments or {}, context)
+                result = await self._called(params, context)
             except MCPError:
                 raise
             except Exception as failure:
-                return _failed(params.name, failure)
+                result = _failed(params.name, failure)
+        return self._state.with_sealed_state(ctx, result)
+
+    def _called(self, params: types.CallToolRequestParams, context: Context[Any, Any]) -> Coroutine[Any, Any, Any]:
+        tool = self._tool_called_directly(params.name)
+        if tool is None:
+            return self._server.call_tool(params.name, params.arguments or {}, context)
+        return tool.answer(params.arguments or {}, context)
 
     def _check_scopes(self, ctx: _Request, tool: str) -> None:
         """Refuses a call that nobody has refused before: middleware may have made another one of it."""

@@ -320,7 +320,7 @@ def _completer(fn: Callable[..., Any]) -> Callable[..., Awaitable[types.Complete
         if is_async_callable(fn):
             found = await fn(params.ref, params.argument, params.context)
         else:
-            found = await run_in_worker(lambda: fn(params.ref, params.argument, params.context))
+            found = await run_in_worker(fn, params.ref, params.argument, params.context)
         return CompleteResult(completion=Completion(values=[]) if found is None else _sendable(found))
 
     return complete

@@ -190,15 +190,14 @@ class MCPServer(Registration, Verbs[LifespanResultT], Serving[LifespanResultT]):
             self._bus = InMemorySubscriptionBus() if subscriptions is None else subscriptions
         self._changes = ListChanges(None if self._bus is None else self._bus.publish)
         self._announce_changes()
-        handlers = Handlers(self, self._changes)
-        extensions = tuple(extensions or ())
-        sealed = RequestStateBoundary(
+        state = RequestStateBoundary(
             request_state_security or RequestStateSecurity.ephemeral(), default_audience=name or "mcp-server"
-        ).around
+        )
+        handlers = Handlers(self, self._changes, state)
+        extensions = tuple(extensions or ())
         call_tool = compose_tool_call_handler(extensions, handlers.call_tool)
-        if call_tool == handlers.call_tool:
-            # No extension looks at the results.
-            call_tool = handlers.call_tool_to_send
+        # Where no extension looks at the results, they are only sent.
+        call_tool = handlers.call_tool_to_send if call_tool == handlers.call_tool else state.around(call_tool)
         self._lowlevel_server: Server[LifespanResultT] = Server(
             name or "mcp-server",
             version=version,
@@ -212,12 +211,12 @@ class MCPServer(Registration, Verbs[LifespanResultT], Serving[LifespanResultT]):
             get_tool_input_schema=None if self._lists_otherwise() else self._input_schema,
             tracing=tracing,
             on_list_tools=handlers.list_tools,
-            on_call_tool=sealed(call_tool),
+            on_call_tool=call_tool,
             on_list_resources=handlers.list_resources,
             on_list_resource_templates=handlers.list_resource_templates,
-            on_read_resource=sealed(handlers.read_resource),
+            on_read_resource=state.around(handlers.read_resource),
             on_list_prompts=handlers.list_prompts,
-            on_get_prompt=sealed(handlers.get_prompt),
+            on_get_prompt=state.around(handlers.get_prompt),
             on_subscriptions_listen=None if self._bus is None else ListenHandler(self._bus),
         )
         self._lowlevel_server.notification_options = NotificationOptions(True, True, True)

@@ -1,7 +1,6 @@
 """Messages of a prompt, and how what a function returns becomes them."""
 
 from collections.abc import Awaitable, Sequence
-from functools import partial
 from typing import Annotated, Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
@@ -111,7 +110,7 @@ async def messages_of(result: Any) -> list[Message]:
         result = result.messages
     pieces = cast("Sequence[Any]", result if isinstance(result, (list, tuple)) else [result])
     if any(isinstance(piece, (Image, Audio)) for piece in pieces):
-        return await run_in_worker(partial(_messages, pieces))
+        return await run_in_worker(_messages, pieces)
     return _messages(pieces)
 
 

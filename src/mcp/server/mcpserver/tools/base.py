@@ -1,7 +1,7 @@
 """One tool: a typed function, and what clients are told of it."""
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -188,15 +188,16 @@ class Tool(LateModel):
         """
         return await self._outcome(arguments, context, self.fn_metadata.convert_result if convert_result else None)
 
-    async def answer(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Any:
+    def answer(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Coroutine[Any, Any, Any]:
         """Calls the function, for a result that is only sent; see `FuncMetadata.encode_result`. It raises as `run`."""
-        return await self._outcome(arguments, context, self.fn_metadata.encode_result)
+        return self._outcome(arguments, context, self.fn_metadata.encode_result)
 
     async def _outcome(
         self, arguments: dict[str, Any], context: "Context[Any, Any]", convert: Callable[[Any], Any] | None
     ) -> Any:
         try:
-            return await self._call(arguments, context, convert)
+            result = await self._called(self._validated(arguments), context)
+            return result if convert is None else convert(result)
         except MCPError:
             raise
         except BaseException as failure:
@@ -208,27 +209,29 @@ class Tool(LateModel):
             kind = ToolError if isinstance(failure, ToolError) else UnexpectedToolError
             raise kind(f"Error executing tool {self.name}: {reason(failure)}") from failure
 
-    async def _call(
-        self, arguments: dict[str, Any], context: "Context[Any, Any]", convert: Callable[[Any], Any] | None
-    ) -> Any:
-        metadata = self.fn_metadata
+    def _validated(self, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            given = metadata.validate_arguments(arguments)
+            return self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
             # What the client sent is wrong; one that comes later is a fault of the program.
             raise ToolError(reason(error)) from error
-        direct: dict[str, Any] = {}
-        if self.context_kwarg is not None:
-            direct[self.context_kwarg] = context
+
+    def _called(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Coroutine[Any, Any, Any]:
+        direct: dict[str, Any] = {} if self.context_kwarg is None else {self.context_kwarg: context}
         if self.resolved_params:
-            resolved = await resolve_arguments(self.resolved_params, self.resolver_plans, given, context)
-            if isinstance(resolved, InputRequiredResult):
-                return resolved
-            direct.update(resolved)
-        result = await metadata.call_fn(self.fn, self.is_async, given, direct)
-        if self.resolved_params and isinstance(result, InputRequiredResult):
+            return self._resolved_and_called(arguments, direct, context)
+        return self.fn_metadata.call_fn(self.fn, self.is_async, arguments, direct)
+
+    async def _resolved_and_called(
+        self, arguments: dict[str, Any], direct: dict[str, Any], context: "Context[Any, Any]"
+    ) -> Any:
+        resolved = await resolve_arguments(self.resolved_params, self.resolver_plans, arguments, context)
+        if isinstance(resolved, InputRequiredResult):
+            return resolved
+        result = await self.fn_metadata.call_fn(self.fn, self.is_async, arguments, {**direct, **resolved})
+        if isinstance(result, InputRequiredResult):
             raise _asks_twice(self.name)
-        return result if convert is None else convert(result)
+        return result
 
 
 def _names(fn: Callable[..., Any]) -> set[str]:

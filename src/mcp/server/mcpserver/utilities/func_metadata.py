@@ -205,14 +205,12 @@ class FuncMetadata(BaseModel):
         if arguments_to_pass_directly:
             arguments = {**arguments, **arguments_to_pass_directly}
         if self._reader.positional:
-            positional = [arguments[name] for name in self._reader.positional if name in arguments]
-            arguments = {name: value for name, value in arguments.items() if name not in self._reader.positional}
-            fn = partial(fn, *positional)
+            fn, arguments = _with_positional(fn, arguments, self._reader.positional)
         result: Any
         if fn_is_async:
             result = await fn(**arguments)
         else:
-            result = await run_in_worker(partial(_drained, partial(fn, **arguments)))
+            result = await run_in_worker(_drained, fn, arguments)
             if isawaitable(result):
                 result = await result
         if _is_stream(result.__class__):
@@ -282,14 +280,21 @@ class FuncMetadata(BaseModel):
         return output.encoded(result) or self.convert_result(result)
 
 
+def _with_positional(
+    fn: Callable[..., Any], arguments: dict[str, Any], names: Sequence[str]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    positional = [arguments[name] for name in names if name in arguments]
+    return partial(fn, *positional), {name: value for name, value in arguments.items() if name not in names}
+
+
 @lru_cache(maxsize=256)
 def _is_stream(kind: type) -> bool:
     return issubclass(kind, AsyncIterator)
 
 
-def _drained(call: Callable[[], Any]) -> Any:
+def _drained(fn: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """Calls, and takes the items of what is an iterator in the same thread, for as long as somebody waits for them."""
-    result = call()
+    result = fn(**arguments)
     if not isinstance(result, Iterator):
         return result
     items: list[Any] = []

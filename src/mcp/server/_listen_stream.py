@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache, partial
 from math import inf
 from threading import get_ident
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from anyio import CancelScope
 
@@ -106,16 +106,19 @@ class ListenStream:
 
     def push(self, event: EncodedEvent) -> None:
         """Queues an event, in the thread of the stream's event loop, whichever the caller's is."""
-        self._here(partial(self._push, event))
+        if get_ident() == self._thread:
+            self._push(event)
+        else:
+            self._there(partial(self._push, event))
 
     def end(self) -> None:
         """Takes no more events; the stream ends behind those that wait, or when the time for them is over."""
-        self._here(self._end)
-
-    def _here(self, call: Callable[[], None]) -> None:
         if get_ident() == self._thread:
-            call()
-            return
+            self._end()
+        else:
+            self._there(self._end)
+
+    def _there(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):
             # What is raised where that event loop has ended, and the stream with it.
             self._reactor.call_soon_threadsafe(call)
@@ -160,7 +163,9 @@ class ListenStream:
         """
         frames, self._greeting = [self._greeting], b""
         id = dumps(self.id)
-        while await self._sent(write, frames):
+        # Asked for once: where Python makes a system call of it, that counts with five hundred streams.
+        task = asyncio_task()
+        while await self._sent(write, frames, task):
             while not self._waiting:
                 if self._ended is not None:
                     return True
@@ -170,8 +175,7 @@ class ListenStream:
             frames = [b"%b%b%b" % (event.before, id, event.after) for event in events]
         return False
 
-    async def _sent(self, write: FrameWriter, frames: list[bytes]) -> bool:
-        task = asyncio_task()
+    async def _sent(self, write: FrameWriter, frames: list[bytes], task: asyncio.Task[Any] | None) -> bool:
         if task is None:
             return await self._sent_in_scope(write, frames)
         # No scope: entered for each write, it was a fourth of what an event to five hundred streams costs.

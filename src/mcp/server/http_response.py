@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Send
+    from starlette.types import Receive, Send
 
 __all__ = ["HTTPResponse", "RawHeader", "respond"]
 
@@ -60,10 +60,12 @@ class HTTPResponse:
         """Sends a whole JSON document and ends the response."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self.headers]
         try:
-            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            if not self.disconnected:
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
             if not self.disconnected:
                 await self._send({"type": "http.response.body", "body": body})
         except OSError:
+            # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
             self.disconnected = True
 
     async def events(self, data: bytes, *, last: bool = False) -> None:
@@ -73,12 +75,16 @@ class HTTPResponse:
             data: The events, formatted.
             last: Whether the response ends with them.
         """
-        if not self.streaming:
-            self.streaming = True
-            headers = [*_SSE_HEADERS, *self.headers]
-            await self._to_client({"type": "http.response.start", "status": 200, "headers": headers})
-        if data or last:
-            await self._to_client({"type": "http.response.body", "body": data, "more_body": not last})
+        try:
+            if not self.streaming and not self.disconnected:
+                self.streaming = True
+                headers = [*_SSE_HEADERS, *self.headers]
+                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+            if (data or last) and not self.disconnected:
+                await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        except OSError:
+            # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
+            self.disconnected = True
 
     def abandon(self) -> None:
         """Gives up a client that does not read: nothing more is sent, and uvicorn drops the connection."""
@@ -108,15 +114,6 @@ class HTTPResponse:
         """uvicorn's, which it keeps until the client has read everything: for ever, maybe. ASGI has no word for it."""
         transport = getattr(getattr(self._receive, "__self__", None), "transport", None)
         return transport if hasattr(transport, "get_write_buffer_size") else None
-
-    async def _to_client(self, message: "Message") -> None:
-        if self.disconnected:
-            return
-        try:
-            await self._send(message)
-        except OSError:
-            # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
-            self.disconnected = True
 
 
 def _abort_if_stuck(transport: asyncio.WriteTransport) -> None:

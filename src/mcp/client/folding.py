@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
-from mcp.client.extension import ClaimContext, ClientExtension, NotificationBinding, ResultClaim
-from mcp.shared.extension import read_extension
 
 if TYPE_CHECKING:
+    from mcp.client.extension import ClientExtension, NotificationBinding, ResultClaim
     from mcp.client.session import ClientSession
 
 __all__ = ["FoldedExtensions", "finish_claimed", "fold_extensions"]
@@ -43,10 +42,15 @@ def fold_extensions(extensions: Sequence[ClientExtension] | None) -> FoldedExten
         TypeError: One is no extension, or its identifier or settings are not what they should be.
         ValueError: Two have the same, or both claim a kind of result or a notification.
     """
+    if not extensions:
+        return FoldedExtensions(None, None, None, {})
+    from mcp.client.extension import ClientExtension
+    from mcp.shared.extension import read_extension
+
     ad: dict[str, dict[str, Any]] = {}
     claims: dict[str, tuple[ResultClaim[Any], ...]] = {}
     bindings: dict[str, tuple[NotificationBinding[Any], ...]] = {}
-    for extension in extensions or ():
+    for extension in extensions:
         identifier, settings = read_extension(extension, ClientExtension)
         if identifier in ad:
             raise ValueError(f"extension {identifier!r} is given more than once")
@@ -93,6 +97,8 @@ async def finish_claimed(
         RuntimeError: What becomes of it breaks the tool's output schema.
         TypeError: It is no `CallToolResult`.
     """
+    from mcp.client.extension import ClaimContext
+
     claim = claims[type(claimed)]
     context = ClaimContext(session=session, tool_name=tool, read_timeout_seconds=timeout)
     result: Any = await claim.resolve(claimed, context)

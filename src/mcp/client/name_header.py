@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp.protocol.headers import MCP_NAME_HEADER, encode_header_value
-from mcp.shared.message import ClientMessageMetadata
 
 if TYPE_CHECKING:
     from mcp import types
+    from mcp.shared.message import ClientMessageMetadata
 
 __all__ = ["named_in_header"]
 
@@ -35,6 +35,8 @@ def named_in_header(
         raise ValueError(
             f"{request.method} requires a string params[{request.name_param!r}] for its Mcp-Name header, got {name!r}"
         )
+    from mcp.shared.message import ClientMessageMetadata
+
     metadata = metadata or ClientMessageMetadata()
     headers = {key: value for key, value in (metadata.headers or {}).items() if key.lower() != MCP_NAME_HEADER}
     return replace(metadata, headers={**headers, MCP_NAME_HEADER: encode_header_value(name)})

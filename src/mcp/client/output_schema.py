@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcp.client._schema_size import check_schema_size
+from mcp.protocol.codec import dumps
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -98,6 +97,8 @@ def _differ(known: dict[str, Any] | None, schema: dict[str, Any] | None) -> bool
 def _compiled(schema: dict[str, Any]) -> jsonschema_rs.Validator:
     import jsonschema_rs
 
+    from mcp.client._schema_size import check_schema_size
+
     check_schema_size(schema)
     try:
         return jsonschema_rs.validator_for(schema, retriever=_refuse_remote)
@@ -106,4 +107,6 @@ def _compiled(schema: dict[str, Any]) -> jsonschema_rs.Validator:
 
 
 def _refuse_remote(uri: str) -> Any:
-    raise ValueError(f"the schema refers to {json.dumps(uri)}; schemas are never fetched, so the reference is refused")
+    raise ValueError(
+        f"the schema refers to {dumps(uri).decode()}; schemas are never fetched, so the reference is refused"
+    )

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from mcp import types
 from mcp.client.handshake_verbs import HandshakeVerbs
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ClientMessageMetadata
 from mcp.types.jsonrpc import HEADER_MISMATCH, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from mcp.client.callbacks import ProgressFnT
     from mcp.client.tool_headers import ToolHeaders
+    from mcp.shared.message import ClientMessageMetadata
 
 __all__ = ["ToolListings"]
 
@@ -171,6 +171,8 @@ def _with_headers(metadata: ClientMessageMetadata | None, headers: dict[str, str
     """Metadata that asks for headers, on top of what it asked for."""
     if not headers:
         return metadata
+    from mcp.shared.message import ClientMessageMetadata
+
     if metadata is None:
         return ClientMessageMetadata(headers=headers)
     return ClientMessageMetadata(

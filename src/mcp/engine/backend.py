@@ -4,16 +4,20 @@ Only three things differ between the two in a way that costs: starting a task, c
 cancellation came from outside. They are here; everything else is plain `await`.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import anyio
-import anyio.abc
+
+if TYPE_CHECKING:
+    import anyio.abc
 
 __all__ = [
     "Cancellable",
@@ -58,12 +62,12 @@ class Spawner(Protocol):
         """Asks every task that is running to stop. More can be started."""
         ...
 
-    def fork(self) -> "Spawner":
+    def fork(self) -> Spawner:
         """A spawner that counts and cancels its own tasks only; they end with this one's at the latest."""
         ...
 
 
-def asyncio_task() -> "asyncio.Task[Any] | None":
+def asyncio_task() -> asyncio.Task[Any] | None:
     """The running asyncio task; None on trio."""
     try:
         return asyncio.current_task()
@@ -71,12 +75,12 @@ def asyncio_task() -> "asyncio.Task[Any] | None":
         return None
 
 
-def pending_cancels(task: "asyncio.Task[Any] | None") -> int:
+def pending_cancels(task: asyncio.Task[Any] | None) -> int:
     """How many times `task` was cancelled from outside. Python 3.10 does not count; it is always 0 there."""
     return 0 if task is None or sys.version_info < (3, 11) else task.cancelling()
 
 
-def delivered_cancels(task: "asyncio.Task[Any] | None") -> int:
+def delivered_cancels(task: asyncio.Task[Any] | None) -> int:
     """How many of the cancellations of `task` it has met so far: one that comes while it runs waits for an await."""
     if task is None:
         return 0
@@ -84,7 +88,7 @@ def delivered_cancels(task: "asyncio.Task[Any] | None") -> int:
     return counted - bool(getattr(task, "_must_cancel", False))
 
 
-def cancelled_itself(task: "asyncio.Task[Any] | None", before: int) -> bool:
+def cancelled_itself(task: asyncio.Task[Any] | None, before: int) -> bool:
     """Whether a `CancelledError` that `task` has met is of its own doing, such as that of a cancelled task it awaited.
 
     False where nobody can tell: on trio, and on Python 3.10, which does not count.
@@ -96,17 +100,17 @@ def cancelled_itself(task: "asyncio.Task[Any] | None", before: int) -> bool:
     return task is not None and hasattr(task, "cancelling") and pending_cancels(task) <= before
 
 
-def uncancel(task: "asyncio.Task[Any]") -> None:
+def uncancel(task: asyncio.Task[Any]) -> None:
     """Takes back one cancellation of `task` that has been dealt with. Python 3.10 does not count them."""
     take_back: Callable[[], int] | None = getattr(task, "uncancel", None)
     if take_back is not None:
         take_back()
 
 
-_closed_for: "WeakKeyDictionary[asyncio.Task[Any], asyncio.Task[Any]]" = WeakKeyDictionary()
+_closed_for: WeakKeyDictionary[asyncio.Task[Any], asyncio.Task[Any]] = WeakKeyDictionary()
 
 
-def closes_for(task: "asyncio.Task[Any]", closer: "asyncio.Task[Any] | None") -> None:
+def closes_for(task: asyncio.Task[Any], closer: asyncio.Task[Any] | None) -> None:
     """Notes that `task` closes something for `closer`, which waits for it and so must not be waited for."""
     if closer is not None:
         _closed_for[task] = closer
@@ -117,7 +121,7 @@ _CLEAN_UP_SECONDS: Final = 5.0
 """How long a task that was cancelled before may go on cleaning up, when what it belongs to ends."""
 
 
-def _closers() -> "set[asyncio.Task[Any]]":
+def _closers() -> set[asyncio.Task[Any]]:
     """The running task, and those that wait for it to close something."""
     closers: set[asyncio.Task[Any]] = set()
     task = asyncio.current_task()
@@ -151,7 +155,7 @@ async def open_spawner() -> AsyncGenerator[Spawner, None]:
 
 
 class _TaskSpawner:
-    def __init__(self, parent: "_TaskSpawner | None" = None) -> None:
+    def __init__(self, parent: _TaskSpawner | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._parent = parent
@@ -164,7 +168,7 @@ class _TaskSpawner:
         task.add_done_callback(self._ended)
         return task
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if self._parent is not None:
             self._parent._tasks.discard(task)

@@ -1,14 +1,18 @@
 """The way back of one inbound request."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 
 from mcp.engine.requester import ProgressSink
 from mcp.shared.exceptions import NoBackChannelError
-from mcp.shared.message import CloseSSEStreamCallback
+
+if TYPE_CHECKING:
+    from mcp.shared.message import CloseSSEStreamCallback
 
 __all__ = ["NOWHERE", "Exchange", "FrameWriter", "OneWayExchange", "Origin"]
 

@@ -1,10 +1,12 @@
 """The client's seam to a transport: a request goes out, its result comes back in the caller's task."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcp.protocol.codec import RequestId
-from mcp.shared.message import ResumptionTokenUpdateCallback
+
+if TYPE_CHECKING:
+    from mcp.shared.message import ResumptionTokenUpdateCallback
 
 __all__ = ["CallOptions", "NotificationSink", "NotificationTaker", "ProgressSink", "Requester", "SendRequest"]
 
@@ -43,7 +45,7 @@ class CallOptions(NamedTuple):
     on_progress: ProgressSink | None = None
     bound: float | None = None
     resumption_token: str | None = None
-    on_resumption_token: ResumptionTokenUpdateCallback | None = None
+    on_resumption_token: "ResumptionTokenUpdateCallback | None" = None
     on_notification: NotificationTaker | None = None
 
     @property

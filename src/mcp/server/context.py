@@ -12,11 +12,11 @@ from mcp.engine.dispatch import HandlerResult
 from mcp.engine.exchange import Exchange, Origin
 from mcp.shared.context import BaseContext
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.message import CloseSSEStreamCallback
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
     from mcp.server.session import ServerSession
+    from mcp.shared.message import CloseSSEStreamCallback
     from mcp.types import LoggingLevel, RequestParamsMeta
     from mcp.types.jsonrpc import RequestId
 

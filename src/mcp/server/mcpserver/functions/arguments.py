@@ -1,7 +1,6 @@
 """The model of what a caller may pass to a function."""
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from inspect import Parameter
 from operator import eq
 from types import new_class
@@ -223,6 +222,9 @@ def refuse_unknown(
     """
     missing = [name for name in sorted(known) if name not in given]
     unknown = [name for name in given if name not in known]
+    # Few programs ever need it.
+    from difflib import get_close_matches
+
     problems: list[InitErrorDetails] = []
     for name in unknown[:MOST_COMPARED]:
         meant = get_close_matches(name, missing, n=1) if len(name) <= LONGEST_COMPARED else []

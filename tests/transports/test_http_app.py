@@ -56,9 +56,11 @@ async def on_error(request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"handled {error}", status_code=418)
 
 
-def built(kind: str, endpoint: Endpoint, path: str = "/mcp", **options: Any) -> Starlette:
+def built(
+    kind: str, endpoint: Endpoint, path: str = "/mcp", starlette: type[Starlette] = Starlette, **options: Any
+) -> Starlette:
     route = Route(path, endpoint=endpoint)
-    app = Starlette(routes=[route, Route("/other", other)], **options)
+    app = starlette(routes=[route, Route("/other", other)], **options)
     if kind == "ours":
         shorten_way(app, route)
     return app
@@ -120,6 +122,23 @@ async def test_middleware_is_on_the_way(kind: str) -> None:
     await ask(app, "/mcp")
     assert given.scopes[0]["marked"]
     assert added.scopes[0]["marked"]
+
+
+class MarkedErrors(ServerErrorMiddleware):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["marked"] = True
+        await super().__call__(scope, receive, send)
+
+
+async def test_a_stack_of_a_subclass_of_its_own_is_on_the_way(kind: str) -> None:
+    class Own(Starlette):
+        def build_middleware_stack(self) -> ASGIApp:
+            return MarkedErrors(ExceptionMiddleware(self.router))
+
+    endpoint = Endpoint()
+    app = built(kind, endpoint, starlette=Own)
+    await ask(app, "/mcp")
+    assert endpoint.scopes[0]["marked"]
 
 
 async def test_middleware_of_the_router_is_on_the_way(kind: str) -> None:

@@ -53,10 +53,10 @@ def shorten_way(app: "Starlette", endpoint: Route) -> None:
     app.build_middleware_stack = build
 
 
-def _is_bare(app: "Starlette", stack: "ASGIApp") -> bool:
+def _is_bare(app: "Starlette", stack: Any) -> bool:
     return (
-        isinstance(stack, ServerErrorMiddleware)
-        and isinstance(stack.app, ExceptionMiddleware)
+        type(stack) is ServerErrorMiddleware
+        and type(stack.app) is ExceptionMiddleware
         and stack.app.app is app.router
         and app.router.middleware_stack == app.router.app
         and all(_is_starlettes_own(owner, method) for owner, method in _SKIPPED)

@@ -53,11 +53,13 @@ def shorten_way(app: "Starlette", endpoint: Route) -> None:
     app.build_middleware_stack = build
 
 
-def _is_bare(app: "Starlette", stack: Any) -> bool:
+def _is_bare(app: "Starlette", stack: object) -> bool:
+    if type(stack) is not ServerErrorMiddleware:
+        return False
+    inner: object = stack.app
     return (
-        type(stack) is ServerErrorMiddleware
-        and type(stack.app) is ExceptionMiddleware
-        and stack.app.app is app.router
+        type(inner) is ExceptionMiddleware
+        and inner.app is app.router
         and app.router.middleware_stack == app.router.app
         and all(_is_starlettes_own(owner, method) for owner, method in _SKIPPED)
     )

@@ -56,7 +56,7 @@ def shorten_way(app: "Starlette", endpoint: Route) -> None:
 def _is_bare(app: "Starlette", stack: object) -> bool:
     if type(stack) is not ServerErrorMiddleware:
         return False
-    inner: object = stack.app
+    inner: Any = stack.app
     return (
         type(inner) is ExceptionMiddleware
         and inner.app is app.router

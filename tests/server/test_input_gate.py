@@ -1,5 +1,6 @@
 """A server asks only what the client has declared that it answers, and tells it what is missing."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -111,6 +112,24 @@ async def test_what_it_declares_it_is_asked(declared: dict[str, Any], question: 
         result = await send(client, "tools/call", {"name": "t"})
     asked = {"q0": question.model_dump(by_alias=True, exclude_none=True)}
     assert result == {"resultType": "input_required", "inputRequests": asked, "_meta": identity()}
+
+
+async def test_what_middleware_puts_in_the_sessions_place_counts() -> None:
+    async def ask_nobody(ctx: Context, call_next: Any) -> Any:
+        class Session:
+            client_capabilities = types.ClientCapabilities()
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(ctx.session, name)
+
+        session: Any = Session()
+        return await call_next(dataclasses.replace(ctx, session=session))
+
+    server = declaring(asking(FORM), ELICITATION)
+    server.middleware.append(ask_nobody)
+    async with connected(server) as client:
+        error = await refusal(client, "tools/call", {"name": "t"})
+    assert (error.code, error.message) == (-32021, "Elicitation not supported")
 
 
 async def test_state_without_a_question_asks_for_nothing() -> None:

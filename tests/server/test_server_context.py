@@ -1,14 +1,12 @@
 """What a handler knows of its request, and of the client that sent it."""
 
-import dataclasses
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from doing import context_of, server_that
 from wire import Context, connected, refusal
 
 from mcp import types
-from mcp.engine.exchange import Origin
 from mcp.protocol.eras import read_envelope
 from mcp.server.connection import ClientFacts, Connection
 from mcp.shared.exceptions import MCPError
@@ -34,29 +32,6 @@ async def test_a_context_holds_what_is_known_of_the_request() -> None:
     assert (meta["acme/k"], meta["progress_token"], "progressToken" in meta) == (1, "p", False)
     assert ctx.request is None
     assert (ctx.close_sse_stream, ctx.close_standalone_sse_stream) == (None, None)
-
-
-async def test_the_transports_object_is_made_once_and_only_for_those_who_look_at_it() -> None:
-    made: list[object] = []
-
-    class Counted(Origin):
-        @property
-        def request(self) -> Any:
-            made.append(object())
-            return made[-1]
-
-    ctx = dataclasses.replace(await context_of({}), request=cast("Any", Counted()))
-    assert ctx.method == "acme/do"
-    assert made == []
-    assert ctx.request is ctx.request
-    other = dataclasses.replace(ctx, method="acme/other")
-    assert [other.request] == made
-    assert other != ctx
-    ctx.request = "another"
-    assert (ctx.request, dataclasses.asdict(dataclasses.replace(ctx, session=cast("Any", None)))["request"]) == (
-        "another",
-        "another",
-    )
 
 
 async def test_a_session_knows_the_client() -> None:

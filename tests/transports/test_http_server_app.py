@@ -17,7 +17,7 @@ from starlette.routing import Host, Mount, Route
 
 from mcp import types
 from mcp.server import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
 pytestmark = pytest.mark.anyio
 
@@ -152,6 +152,31 @@ async def test_an_application_can_have_a_host_name_of_its_own() -> None:
         answer = await ask(host, headers("acme/state", host="mcp.example"), message("acme/state"))
         assert answer.status == 200
         assert (await ask(host, headers("acme/state"), message("acme/state"))).status == 404
+
+
+@pytest.mark.parametrize("method", ["__call__", "handle_request"])
+@pytest.mark.parametrize("early", [True, False])
+async def test_what_replaces_a_method_of_the_endpoint_is_called(
+    method: str, early: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tools that watch servers do, before or after the application is built."""
+    owner = StreamableHTTPASGIApp if method == "__call__" else StreamableHTTPSessionManager
+    original: Any = getattr(owner, method)
+    seen: list[str] = []
+
+    async def watched(*args: Any) -> None:
+        seen.append(method)
+        await original(*args)
+
+    if early:
+        monkeypatch.setattr(owner, method, watched)
+    living = Living()
+    app = living.server.streamable_http_app()
+    async with living.server.session_manager.run():
+        if not early:
+            monkeypatch.setattr(owner, method, watched)
+        assert await states(app) == 1
+    assert seen == [method]
 
 
 async def test_the_bare_endpoint_can_be_served_too() -> None:

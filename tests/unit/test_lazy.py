@@ -108,9 +108,10 @@ def test_importing_a_server_loads_nothing_of_http() -> None:
 
 
 def test_parts_of_the_library_are_reachable_by_its_name_alone() -> None:
-    program = "import mcp; print(mcp.types.Tool.__name__, mcp.client.session.ClientSession.__name__)"
+    parts = "mcp.types.Tool, mcp.client.session.ClientSession, mcp.shared.message.SessionMessage"
+    program = f"import mcp; print(*(part.__name__ for part in ({parts})))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "Tool ClientSession"
+    assert done.stdout.strip() == "Tool ClientSession SessionMessage"
 
 
 def test_what_the_library_has_not_is_an_attribute_error() -> None:

@@ -60,7 +60,7 @@ class Route(NamedTuple):
         validate: Turns raw params into the handler's params; raises `ValidationError`.
         handler: The user's function.
         shape: Turns what the handler returned into wire form.
-        check: Looks at what the handler returned, before the peer gets it; raises `MCPError`.
+        check: Looks at what the handler returned, with its context; raises what the peer gets instead.
     """
 
     validate: Callable[[Any], Any]
@@ -68,14 +68,18 @@ class Route(NamedTuple):
     shape: ResultShape
     check: Callable[[Any, Any], None] | None = None
 
-    def checked(self, peer: Any, result: Any) -> Any:
-        """What the handler returned.
+    def checked(self, context: Any, result: Any) -> Any:
+        """What the handler returned, if the peer may get it.
+
+        Args:
+            context: The handler's; not looked at without a `check`.
+            result: What it returned.
 
         Raises:
-            MCPError: The peer must not get it.
+            Exception: What `check` raised.
         """
         if self.check is not None:
-            self.check(peer, result)
+            self.check(context, result)
         return result
 
 
@@ -135,8 +139,8 @@ class Engine(Generic[ContextT, PeerT]):
         """Answers a request. Whatever its handler raises becomes an error answer; only a cancellation gets out."""
         try:
             # What `answer` does; a coroutine for each request that runs is one too many.
-            handling, route = self._begun(request, peer, exchange, self._role.middleware)
-            return self._reply(request, peer, route, await handling)
+            handling, route, context = self._begun(request, peer, exchange, self._role.middleware)
+            return self._reply(request, route, context, await handling)
         except Exception as failure:
             return self.failed(request, failure)
 
@@ -151,13 +155,13 @@ class Engine(Generic[ContextT, PeerT]):
 
     async def answer(self, request: Request, peer: PeerT, exchange: Exchange) -> Reply:
         """Answers a request; it raises what `call` does."""
-        handling, route = self._begun(request, peer, exchange, self._role.middleware)
-        return self._reply(request, peer, route, await handling)
+        handling, route, context = self._begun(request, peer, exchange, self._role.middleware)
+        return self._reply(request, route, context, await handling)
 
-    def _reply(self, request: Request, peer: PeerT, route: Route | None, result: Any) -> Reply:
+    def _reply(self, request: Request, route: Route | None, context: ContextT | None, result: Any) -> Reply:
         if route is None:
             return Reply(encode_response(request.id, result), None)
-        return Reply(route.shape.to_frame(request.id, route.checked(peer, result), self._role.stamp), None)
+        return Reply(route.shape.to_frame(request.id, route.checked(context, result), self._role.stamp), None)
 
     async def call(
         self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any] | None = None
@@ -176,23 +180,26 @@ class Engine(Generic[ContextT, PeerT]):
         """
         if middleware is None:
             middleware = self._role.middleware
-        handling, route = self._begun(request, peer, exchange, middleware)
+        handling, route, context = self._begun(request, peer, exchange, middleware)
         result = await handling
-        return dumps(result) if route is None else route.shape.to_json(route.checked(peer, result), self._role.stamp)
+        return dumps(result) if route is None else route.shape.to_json(route.checked(context, result), self._role.stamp)
 
     def _begun(
         self, request: Request, peer: PeerT, exchange: Exchange, middleware: Sequence[Any]
-    ) -> tuple[Coroutine[Any, Any, Any], Route | None]:
-        """What gives what the handler returns, and the route that says what comes of it; None where that is done.
+    ) -> tuple[Coroutine[Any, Any, Any], Route | None, ContextT | None]:
+        """What gives what the handler returns, the route that says what comes of it, and the context to check it with.
+
+        The route is None where all that is done; the context is None where there is no check.
 
         A request may run for days: nothing is held for it here that its handler does not need.
         """
         role = self._role
         context = role.context(request, peer, exchange)
         if middleware:
-            return contained(self._through, middleware, context, peer), None
+            return contained(self._through, middleware, context, peer), None, None
         route = role.route(request.method, peer.version)
-        return contained(route.handler, context, _validated(route, request.params)), route
+        handling = contained(route.handler, context, _validated(route, request.params))
+        return handling, route, None if route.check is None else context
 
     async def _through(self, middleware: Sequence[Any], context: ContextT, peer: PeerT) -> Any:
         role = self._role
@@ -202,7 +209,7 @@ class Engine(Generic[ContextT, PeerT]):
             params = _validated(route, context.params)
             # Middleware is to see the failure that the client is told of, and no exit.
             result = await contained(route.handler, context, params)
-            return route.shape.to_dict(route.checked(peer, result), role.stamp)
+            return route.shape.to_dict(route.checked(context, result), role.stamp)
 
         return plain(await _chained(middleware, innermost)(context))
 

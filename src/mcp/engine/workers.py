@@ -7,7 +7,6 @@ On trio, and with an anyio that is built otherwise, `anyio.to_thread` does the w
 
 import asyncio
 import contextvars
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -57,10 +56,10 @@ def run_in_worker(call: Callable[[Unpack[_Ts]], T], *args: Unpack[_Ts]) -> Corou
         args: Its arguments.
 
     Returns:
-        What it returns, to be awaited.
+        What gives what it returns.
 
     Raises:
-        BaseException: What it raises, `SystemExit` included.
+        BaseException: What it raises, `SystemExit` included; where it is awaited.
     """
     task = asyncio_task() if _HAS_SEAM else None
     if task is None:
@@ -81,8 +80,8 @@ async def _run_in_anyios(call: Callable[[Unpack[_Ts]], T], *args: Unpack[_Ts]) -
 
 
 def _names_its_library() -> bool:
-    """Whether the context says which library's event loop runs, as `anyio.run` has it. Most have it found out."""
-    sniffio: Any = sys.modules.get("sniffio")
+    """Whether the context itself says which library runs the event loop, as it does within `anyio.run`."""
+    sniffio = getattr(_anyio, "sniffio", None)
     return sniffio is not None and sniffio.current_async_library_cvar.get() is not None
 
 

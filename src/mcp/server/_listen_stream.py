@@ -106,19 +106,16 @@ class ListenStream:
 
     def push(self, event: EncodedEvent) -> None:
         """Queues an event, in the thread of the stream's event loop, whichever the caller's is."""
-        if get_ident() == self._thread:
-            self._push(event)
-        else:
-            self._there(partial(self._push, event))
+        self._here(partial(self._push, event))
 
     def end(self) -> None:
         """Takes no more events; the stream ends behind those that wait, or when the time for them is over."""
-        if get_ident() == self._thread:
-            self._end()
-        else:
-            self._there(self._end)
+        self._here(self._end)
 
-    def _there(self, call: Callable[[], None]) -> None:
+    def _here(self, call: Callable[[], None]) -> None:
+        if get_ident() == self._thread:
+            call()
+            return
         with suppress(RuntimeError):
             # What is raised where that event loop has ended, and the stream with it.
             self._reactor.call_soon_threadsafe(call)
@@ -163,7 +160,7 @@ class ListenStream:
         """
         frames, self._greeting = [self._greeting], b""
         id = dumps(self.id)
-        # Asked for once: where Python makes a system call of it, that counts with five hundred streams.
+        # Asked for once: until Python 3.11 each time is a system call, which counts with five hundred streams.
         task = asyncio_task()
         while await self._sent(write, frames, task):
             while not self._waiting:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from typing_extensions import TypeVar, deprecated
 
 from mcp.engine.dispatch import HandlerResult
-from mcp.engine.exchange import Exchange, Origin
+from mcp.engine.exchange import Exchange
 from mcp.shared.context import BaseContext
 from mcp.shared.exceptions import MCPDeprecationWarning
 
@@ -36,27 +36,6 @@ RequestT = TypeVar("RequestT", default=Any)
 _MwLifespanT = TypeVar("_MwLifespanT", default=Any)
 
 
-class _MadeWhenAskedFor:
-    """The field for the transport's own object: not every handler looks at it, and Starlette's costs something."""
-
-    def __get__(self, context: ServerRequestContext[Any, Any] | None, owner: object = None) -> Any:
-        if context is None:
-            # What the dataclass takes for the default.
-            return None
-        request: Any = getattr(context, _KEPT)
-        if isinstance(request, Origin):
-            request = request.request
-            setattr(context, _KEPT, request)
-        return request
-
-    def __set__(self, context: ServerRequestContext[Any, Any], request: Any) -> None:
-        setattr(context, _KEPT, request)
-
-
-_KEPT: Final = "_request"
-_REQUEST: Final[Any] = _MadeWhenAskedFor()
-
-
 @dataclass(kw_only=True)
 class ServerRequestContext(Generic[LifespanContextT, RequestT]):
     """One inbound message, as handlers and middleware see it.
@@ -81,7 +60,7 @@ class ServerRequestContext(Generic[LifespanContextT, RequestT]):
     params: Mapping[str, Any] | None = None
     request_id: RequestId | None = None
     meta: RequestParamsMeta | None = None
-    request: RequestT | None = _REQUEST
+    request: RequestT | None = None
     close_sse_stream: CloseSSEStreamCallback | None = None
     close_standalone_sse_stream: CloseSSEStreamCallback | None = None
 

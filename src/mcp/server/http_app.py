@@ -8,7 +8,7 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route, Router
 
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+from mcp.server.streamable_http_manager import OWN_CALL, StreamableHTTPASGIApp
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -26,8 +26,6 @@ _SKIPPED: Final[tuple[tuple[type, str], ...]] = (
     (Route, "matches"),
     (Route, "handle"),
 )
-
-_CALL: Final = StreamableHTTPASGIApp.__call__
 
 
 def shorten_way(app: "Starlette", endpoint: Route) -> None:
@@ -108,7 +106,7 @@ def _shortcut(app: "Starlette", endpoint: Route, usual: "ASGIApp") -> "ASGIApp":
 def _server_of(endpoint: Route) -> "ASGIApp":
     """What serves, without the coroutine around it that ASGI servers want."""
     app: Any = endpoint.app
-    if type(app) is StreamableHTTPASGIApp and StreamableHTTPASGIApp.__call__ is _CALL:
+    if type(app) is StreamableHTTPASGIApp and StreamableHTTPASGIApp.__call__ is OWN_CALL:
         return app.session_manager.handle_request
     return app
 
@@ -116,7 +114,7 @@ def _server_of(endpoint: Route) -> "ASGIApp":
 class _Noting:
     """An ASGI way out that knows whether anything was sent. No closure: that would be more objects for each request."""
 
-    __slots__ = ("_send", "begun")
+    __slots__ = ("__weakref__", "_send", "begun")
 
     def __init__(self, send: "Send") -> None:
         self._send = send

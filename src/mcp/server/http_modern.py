@@ -75,14 +75,14 @@ class ModernEndpoint:
 
     async def _answer(self, http: HTTPRequest, rpc: Request, envelope: Envelope, exchange: HTTPExchange) -> None:
         try:
-            refusal = await self._params_refusal(http, rpc, envelope) if rpc.method == "tools/call" else None
-            reply = refusal or await self._engine.handle(rpc, envelope, exchange)
+            error = await self._params_error(http, rpc, envelope) if rpc.method == "tools/call" else None
+            reply = error or await self._engine.handle(rpc, envelope, exchange)
             status = 200 if reply.error_code is None else ERROR_CODE_HTTP_STATUS.get(reply.error_code, 200)
             await exchange.answer(reply.frame, status)
         finally:
             self._standing.discard(exchange)
 
-    async def _params_refusal(self, http: HTTPRequest, rpc: Request, envelope: Envelope) -> Reply | None:
+    async def _params_error(self, http: HTTPRequest, rpc: Request, envelope: Envelope) -> Reply | None:
         """The answer to a call whose `Mcp-Param-*` headers will not do; None where they will."""
         try:
             await self._params.check(http, rpc, envelope)

@@ -1,4 +1,4 @@
-"""What HTTP knows about a request of any revision."""
+"""Where a message that came over HTTP came from, in any revision."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

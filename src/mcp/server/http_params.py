@@ -41,11 +41,6 @@ class _Claim(NamedTuple):
     arguments: dict[str, Any]
     headers: list[tuple[bytes, bytes]]
 
-    @classmethod
-    def of(cls, arguments: dict[str, Any], http: HTTPRequest) -> _Claim:
-        """What a call with these arguments says."""
-        return cls(arguments, [pair for pair in http.scope["headers"] if pair[0].startswith(_PREFIX)])
-
     def problem(self, header_map: HeaderMap) -> str | None:
         """What does not agree, if the tool has these headers; None if all does."""
         if not header_map:
@@ -90,21 +85,20 @@ class ParamHeaderCheck:
             arguments = {}
         if not isinstance(tool, str) or not is_object(arguments):
             return
+        if not arguments and not _param_headers(http):
+            return
         look_up = self._server.get_tool_input_schema
         if look_up is not None:
-            headers = self._looked_up(look_up, tool)
-            problem = _Claim.of(arguments, http).problem(headers) if headers else None
-        elif self._server.get_request_handler("tools/list") is not None:
-            claim = _Claim.of(arguments, http)
-            if not arguments and not claim.headers:
-                return
-            problem = await self._problem(claim, Call(tool, http, call, envelope))
+            demanded = self._looked_up(look_up, tool)
+            problem = _Claim(arguments, _param_headers(http)).problem(demanded) if demanded else None
         else:
-            return
+            problem = await self._problem(_Claim(arguments, _param_headers(http)), Call(tool, http, call, envelope))
         if problem is not None:
             raise MCPError(HEADER_MISMATCH, problem)
 
     async def _problem(self, claim: _Claim, call: Call) -> str | None:
+        if self._server.get_request_handler("tools/list") is None:
+            return None
         known = self._listings.known(call)
         problem = None if known is None else claim.problem(known.header_map)
         if known is not None and problem is None:
@@ -150,6 +144,10 @@ class ParamHeaderCheck:
                 del self._maps[next(iter(self._maps))]
             self._maps[tool] = schema, found
         return found
+
+
+def _param_headers(http: HTTPRequest) -> list[tuple[bytes, bytes]]:
+    return [pair for pair in http.scope["headers"] if pair[0].startswith(_PREFIX)]
 
 
 def _checked(schema: Any) -> Mapping[str, Any] | None:

@@ -1,13 +1,14 @@
 """One HTTP response: a whole document, or a stream of events once there is something to stream."""
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Send
+    from starlette.types import Message, Receive, Send
 
 __all__ = ["HTTPResponse", "RawHeader", "respond"]
 
@@ -56,32 +57,35 @@ class HTTPResponse:
         self.streaming = False
         self.disconnected = False
 
-    async def json(self, status: int, body: bytes) -> None:
-        """Sends a whole JSON document and ends the response."""
+    def json(self, status: int, body: bytes) -> Coroutine[Any, Any, None]:
+        """Sends a whole JSON document and ends the response, once it is awaited."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self.headers]
-        try:
-            if not self.disconnected:
-                await self._send({"type": "http.response.start", "status": status, "headers": headers})
-            if not self.disconnected:
-                await self._send({"type": "http.response.body", "body": body})
-        except OSError:
-            # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
-            self.disconnected = True
+        return self._to_client(
+            {"type": "http.response.start", "status": status, "headers": headers},
+            {"type": "http.response.body", "body": body},
+        )
 
-    async def events(self, data: bytes, *, last: bool = False) -> None:
-        """Sends events; the first begin the stream.
+    def events(self, data: bytes, *, last: bool = False) -> Coroutine[Any, Any, None]:
+        """Sends events, once it is awaited; the first begin the stream.
 
         Args:
             data: The events, formatted.
             last: Whether the response ends with them.
         """
+        messages: list[Message] = []
+        if not self.streaming:
+            self.streaming = True
+            headers = [*_SSE_HEADERS, *self.headers]
+            messages.append({"type": "http.response.start", "status": 200, "headers": headers})
+        if data or last:
+            messages.append({"type": "http.response.body", "body": data, "more_body": not last})
+        return self._to_client(*messages)
+
+    async def _to_client(self, *messages: "Message") -> None:
         try:
-            if not self.streaming and not self.disconnected:
-                self.streaming = True
-                headers = [*_SSE_HEADERS, *self.headers]
-                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-            if (data or last) and not self.disconnected:
-                await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+            for message in messages:
+                if not self.disconnected:
+                    await self._send(message)
         except OSError:
             # What ASGI servers raise for a client that is gone; uvicorn drops the message instead.
             self.disconnected = True

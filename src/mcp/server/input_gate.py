@@ -5,13 +5,14 @@ Specification: 2026-07-28, basic/patterns/mrtr under "Server Requirements", and 
 
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mcp import types
 from mcp.protocol.results import InvalidResultError
 from mcp.server.validation import declares, wants_sampling_tools
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY
+from mcp.types.methods import is_input_required
 
 __all__ = ["check_asked"]
 
@@ -19,18 +20,20 @@ __all__ = ["check_asked"]
 _NAMES: Final = {"elicitation": "Elicitation", "sampling": "Sampling", "roots": "List roots"}
 
 
-def check_asked(result: types.InputRequiredResult | dict[str, Any], declared: types.ClientCapabilities) -> None:
-    """Lets a request for input through that asks only for what the client declares, and refuses others.
+def check_asked(complete: type[BaseModel], ctx: Any, result: object) -> None:
+    """Refuses a request for input that asks for what the client has not declared. Any other result may pass.
 
     Args:
-        result: The request for input, which answers a call.
-        declared: What the client declares.
+        complete: What the method returns where it does not ask.
+        ctx: The request.
+        result: What its handler returned.
 
     Raises:
         MCPError: -32021, which lists in `requiredCapabilities` what the client lacks.
-        InvalidResultError: It is no request for input.
+        InvalidResultError: It says that it is a request for input, and is none.
     """
-    _check(_asked(result), declared)
+    if not isinstance(result, complete) and is_input_required(result):
+        _check(_asked(result), ctx.session.client_capabilities)
 
 
 def _asked(result: types.InputRequiredResult | dict[str, Any]) -> types.InputRequests:

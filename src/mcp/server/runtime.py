@@ -24,7 +24,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import METHOD_NOT_FOUND
-from mcp.types.methods import CORE_METHODS, METHODS, Method, is_input_required
+from mcp.types.methods import CORE_METHODS, METHODS, Method
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ class ServerRuntime:
         Raises:
             MCPError: -32602: what the client says of itself is malformed.
         """
-        connection = (
-            Connection.of_request(peer, self._facts_of(peer)) if isinstance(peer, Envelope) else peer.connection
-        )
+        connection = self._connection_of(peer) if isinstance(peer, Envelope) else peer.connection
         meta = meta_for_handlers((message.params or {}).get("_meta"))
         origin = exchange.origin
         return ServerRequestContext(
@@ -117,16 +115,16 @@ class ServerRuntime:
             params=message.params,
             request_id=message.id if isinstance(message, Request) else None,
             meta=meta,
-            request=cast("Any", origin),
+            request=origin.request,
             close_sse_stream=origin.close_sse_stream,
             close_standalone_sse_stream=origin.close_standalone_sse_stream,
         )
 
-    def _facts_of(self, envelope: Envelope) -> ClientFacts:
+    def _connection_of(self, envelope: Envelope) -> Connection:
         facts = self._facts
         if facts is None or not facts.covers(envelope):
             facts = self._facts = ClientFacts.of_envelope(envelope)
-        return facts
+        return Connection.of_request(envelope, facts)
 
     def route(self, method: str, version: str) -> Route:
         """The route of a request method.
@@ -158,14 +156,10 @@ class ServerRuntime:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
         params_type = entry.params_type if entry is not None else cast("type[BaseModel]", METHODS[method].params_type)
         asks = spec is not None and spec.input_required and version in MODERN_PROTOCOL_VERSIONS
-        check = partial(self._check_asked, spec.result_types[0]) if spec is not None and asks else None
+        check = partial(check_asked, spec.result_types[0]) if spec is not None and asks else None
         route = Route(_validator(params_type, spec), handler, self._shape(method, spec, version), check)
         self._routes[method, version] = route
         return route
-
-    def _check_asked(self, complete: type[BaseModel], envelope: Envelope, result: Any) -> None:
-        if not isinstance(result, complete) and is_input_required(result):
-            check_asked(result, self._facts_of(envelope).capabilities)
 
     async def _initialize(
         self, ctx: ServerRequestContext[Any, Any], params: types.InitializeRequestParams

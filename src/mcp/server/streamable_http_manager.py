@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_MAX_SESSIONS",
     "DEFAULT_SESSION_IDLE_TIMEOUT",
+    "OWN_CALL",
     "StreamableHTTPASGIApp",
     "StreamableHTTPSessionManager",
     "build_app",
@@ -102,7 +103,7 @@ class StreamableHTTPSessionManager:
         self.max_request_body_size = max_request_body_size
         self.max_sessions = max_sessions
         self.protection = app.protection() if protection is None else protection
-        self._protected = None if self.protection is None else self.protection.endpoint(self._serve)
+        self._answer = self._serve if self.protection is None else self.protection.endpoint(self._serve)
         self.asgi_app = StreamableHTTPASGIApp(self)
         self._gate = HTTPGate(
             json_only=json_response,
@@ -181,13 +182,15 @@ class StreamableHTTPSessionManager:
         Raises:
             RuntimeError: The application was shut down, or on trio: its lifespan was never entered.
         """
-        if self._protected is not None:
-            await self._protected(scope, receive, send)
-            return
-        await (self._endpoint or await self._started_late()).serve(scope, receive, send)
+        await self._answer(scope, receive, send)
 
-    async def _serve(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        await (self._endpoint or await self._started_late()).serve(scope, receive, send)
+    def _serve(self, scope: "Scope", receive: "Receive", send: "Send") -> Coroutine[Any, Any, None]:
+        endpoint = self._endpoint
+        return self._serve_late(scope, receive, send) if endpoint is None else endpoint.serve(scope, receive, send)
+
+    async def _serve_late(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        endpoint = await self._started_late()
+        await endpoint.serve(scope, receive, send)
 
     async def _started_late(self) -> HTTPEndpoint:
         if self._late_start is None:
@@ -226,6 +229,10 @@ class StreamableHTTPASGIApp:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answers one HTTP request."""
         await self.session_manager.handle_request(scope, receive, send)
+
+
+OWN_CALL: Final = StreamableHTTPASGIApp.__call__
+"""As it was defined, to know it apart from what an instrumentation puts in its place."""
 
 
 def check_path(name: str, path: object) -> None:

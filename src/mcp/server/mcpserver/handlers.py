@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import types
@@ -153,25 +153,25 @@ class Handlers:
                 return _failed(params.name, failure)
 
     async def call_tool_to_send(self, ctx: _Request, params: types.CallToolRequestParams) -> HandlerResult:
-        """Answers `tools/call` where nobody but the client sees the result.
+        """Answers `tools/call` where nobody but the client sees the result, which may be JSON text already.
 
-        It may be JSON text already, and its state is protected: a coroutine around this one would do that for more.
+        What `RequestStateBoundary.around` would do is done here, since every coroutine around a tool counts.
         """
-        if self._scopes:
-            self._check_scopes(ctx, params.name)
         if params.request_state is not None:
             ctx, params = self._state.with_opened_state(ctx, params)
+        if self._scopes:
+            self._check_scopes(ctx, params.name)
         context = Context(request_context=ctx, mcp_server=self._server, input_params=params)
         with self._changes.handling():
             try:
-                result = await self._called(params, context)
+                result = await self._calling(params, context)
             except MCPError:
                 raise
             except Exception as failure:
                 result = _failed(params.name, failure)
         return self._state.with_sealed_state(ctx, result)
 
-    def _called(self, params: types.CallToolRequestParams, context: Context[Any, Any]) -> Coroutine[Any, Any, Any]:
+    def _calling(self, params: types.CallToolRequestParams, context: Context[Any, Any]) -> Awaitable[Any]:
         tool = self._tool_called_directly(params.name)
         if tool is None:
             return self._server.call_tool(params.name, params.arguments or {}, context)

@@ -220,11 +220,11 @@ def refuse_unknown(
     Raises:
         ValidationError: There is a slip, or an unknown name that is refused.
     """
-    missing = [name for name in sorted(known) if name not in given]
-    unknown = [name for name in given if name not in known]
-    # Few programs ever need it.
+    # Most programs end without having needed it.
     from difflib import get_close_matches
 
+    missing = [name for name in sorted(known) if name not in given]
+    unknown = [name for name in given if name not in known]
     problems: list[InitErrorDetails] = []
     for name in unknown[:MOST_COMPARED]:
         meant = get_close_matches(name, missing, n=1) if len(name) <= LONGEST_COMPARED else []

@@ -196,7 +196,7 @@ class Tool(LateModel):
         self, arguments: dict[str, Any], context: "Context[Any, Any]", convert: Callable[[Any], Any] | None
     ) -> Any:
         try:
-            result = await self._called(self._validated(arguments), context)
+            result = await self._calling(self._validated(arguments), context)
             return result if convert is None else convert(result)
         except MCPError:
             raise
@@ -216,7 +216,7 @@ class Tool(LateModel):
             # What the client sent is wrong; one that comes later is a fault of the program.
             raise ToolError(reason(error)) from error
 
-    def _called(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Coroutine[Any, Any, Any]:
+    def _calling(self, arguments: dict[str, Any], context: "Context[Any, Any]") -> Coroutine[Any, Any, Any]:
         direct: dict[str, Any] = {} if self.context_kwarg is None else {self.context_kwarg: context}
         if self.resolved_params:
             return self._resolved_and_called(arguments, direct, context)
